@@ -1,0 +1,1 @@
+"""What every table, file and configuration of verilake looks like; nothing here acts."""

@@ -1,0 +1,176 @@
+"""The configuration as a type. Values and their explanation stand in ``conf/defaults.toml``; this says what is allowed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+Form = Literal["answer_only", "reason_then_answer", "choice", "open_book"]
+
+
+class Section(BaseModel):
+    """A table of the TOML file: unknown keys are errors, values are frozen."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Campaign(Section):
+    """A row of rounds."""
+
+    name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
+    seed: Count
+
+
+class Spark(Section):
+    """The session that verilake builds when it is not given one."""
+
+    master: str
+    driver_memory: str = Field(pattern=r"^\d+[mg]$")
+    shuffle_partitions: Positive
+
+
+class Ingest(Section):
+    """Field names and units of incoming records."""
+
+    text_field: str = Field(min_length=1)
+    id_field: str
+    uri_field: str
+    title_field: str
+    licence_field: str
+    text_unit: Literal["file", "paragraph"]
+    max_document_bytes: Positive
+
+
+class Curate(Section):
+    """Heuristics, shingling, banding, split."""
+
+    min_words: Count
+    max_words: Positive
+    max_mean_word_length: Annotated[float, Field(gt=0)]
+    max_symbol_ratio: Share
+    max_top_word_share: Share
+    max_dup_line_share: Share
+    max_dup_5gram_share: Share
+    shingle: Positive
+    bands: Positive
+    rows: Positive
+    jaccard: Annotated[float, Field(gt=0.0, le=1.0)]
+    verify_rounds: Positive
+    kernel: Literal["auto", "numba", "numpy"]
+    eval_share: Share
+
+    @model_validator(mode="after")
+    def _bounds_in_order(self) -> Curate:
+        if self.min_words > self.max_words:
+            msg = f"min_words ({self.min_words}) exceeds max_words ({self.max_words})"
+            raise ValueError(msg)
+        return self
+
+
+class Convert(Section):
+    """Conversion through the hand-off."""
+
+    engine: Literal["extractive"]
+    docs_per_shard: Positive
+    max_items_per_document: Positive
+
+
+class Admit(Section):
+    """Admission of candidate questions."""
+
+    max_answer_share: Share
+    min_answer_cap: Positive
+    max_near_misses: Positive
+    choice_options: Annotated[int, Field(ge=2, le=26)]
+    forms: tuple[Form, ...] = Field(min_length=1)
+
+
+class Plan(Section):
+    """What a round rolls out."""
+
+    train_prompts: Count
+    probe_prompts: Count
+    eval_prompts: Count
+    band: tuple[Share, Share]
+    min_p_in_band: Share
+    failed_share: Share
+    unexplored_share: Share
+    format_share: Share
+    pool_rounds: Positive
+    prior_alpha: Annotated[float, Field(gt=0)]
+    prior_beta: Annotated[float, Field(gt=0)]
+    max_stage_first_round: Positive
+
+    @model_validator(mode="after")
+    def _shares_fit(self) -> Plan:
+        if self.band[0] >= self.band[1]:
+            msg = f"band must rise, got {list(self.band)}"
+            raise ValueError(msg)
+        if self.failed_share + self.unexplored_share + self.format_share > 1.0:
+            msg = "failed_share + unexplored_share + format_share exceed 1"
+            raise ValueError(msg)
+        return self
+
+
+class Rollout(Section):
+    """Sampling."""
+
+    policy: Literal["reader"]
+    samples: Positive
+    base_samples: Positive
+    temperature: Annotated[float, Field(gt=0.0)]
+    prompts_per_shard: Positive
+    passages_per_question: Positive
+    max_response_tokens: Positive
+
+
+class Work(Section):
+    """Worker processes and their leases."""
+
+    workers: Positive
+    lease_seconds: Annotated[float, Field(gt=0.0)]
+    max_attempts: Positive
+
+
+class Check(Section):
+    """Quality bounds of a round."""
+
+    max_null_share: Share
+    max_duplicate_share: Share
+    max_format_failures: Share
+    max_zero_variance_share: Share
+    length_factor: Annotated[float, Field(gt=1.0)]
+    worker_z: Annotated[float, Field(gt=0.0)]
+    time_window_minutes: Positive
+    block_on: tuple[str, ...]
+
+
+class Feedback(Section):
+    """What flows back."""
+
+    sft_per_prompt: Count
+    pairs_per_prompt: Count
+    min_score_gap: Annotated[float, Field(gt=0.0)]
+    repair_min_share: Share
+    repair_min_samples: Positive
+    repair_cap: Count
+
+
+class Config(Section):
+    """The whole configuration; one attribute per TOML table."""
+
+    campaign: Campaign
+    spark: Spark
+    ingest: Ingest
+    curate: Curate
+    convert: Convert
+    admit: Admit
+    plan: Plan
+    rollout: Rollout
+    work: Work
+    check: Check
+    feedback: Feedback

@@ -1,0 +1,1 @@
+"""Tables of the gold layer, one module each."""

@@ -1,0 +1,127 @@
+"""The files in which jobs and GPU workers meet (G§3): the only thing the two sides share.
+
+Layout below ``handoff/<program>/run=<run_id>/``::
+
+    plan/plan.json                     RunPlan, immutable; written last, so that its presence says "planned"
+    plan/policy/...                    what the engine needs beside the items (reader: weights.json, passages.parquet)
+    shards/<sid>.parquet               items, SHARD_SCHEMAS[program]
+    claims/<sid>/<attempt>.json        create-if-absent = the lease
+    beats/<sid>/<attempt>              overwritten while progress is made; its mtime is the sign of life
+    out/<sid>/<attempt>/part-*.parquet PART_SCHEMAS[program]
+    commit/<sid>.json                  Commit, create-if-absent: the first one wins
+    dead/<sid>.json                    attempts exhausted
+    quarantine/<sid>.<attempt>.json    a commit that the ingester refused, with its reason
+    ingest/<batch>.json                write-ahead file of the ingester: ordered list of commit names
+    control/{pause,stop}               presence is the signal
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict
+
+from schemas.bronze.replies import REPLIES
+from schemas.bronze.rollouts import ROLLOUTS
+
+Program = Literal["convert", "rollout"]
+
+#: G§3: declared failures of an item; they drive retry and never become a reward of 0.
+FAILURE_CLASSES = (
+    "prompt_invalid", "truncated", "aborted", "engine_error", "engine_dead", "engine_hang", "oom",
+    "malformed", "poison",
+)
+
+CONVERT_SHARD = pa.schema([
+    pa.field("request_hash", pa.string(), nullable=False),
+    pa.field("ingest_id", pa.string(), nullable=False),
+    pa.field("doc_id", pa.string(), nullable=False),
+    pa.field("source", pa.string(), nullable=False),
+    pa.field("uri", pa.string(), nullable=False),
+    pa.field("title", pa.string()),
+    pa.field("text", pa.string(), nullable=False),
+    pa.field("metadata", pa.string(), nullable=False),
+    pa.field("draw", pa.int32(), nullable=False),
+    pa.field("earlier_reply", pa.string()),  # a reply already paid for: returned as it is, nothing is generated
+])
+
+ROLLOUT_SHARD = pa.schema([
+    pa.field("prompt_id", pa.string(), nullable=False),
+    pa.field("round", pa.int32(), nullable=False),
+    pa.field("system", pa.string(), nullable=False),
+    pa.field("text", pa.string(), nullable=False),
+    pa.field("question", pa.string(), nullable=False),
+    pa.field("subject", pa.string(), nullable=False),
+    pa.field("context", pa.string()),
+    pa.field("options", pa.string(), nullable=False),
+    pa.field("form", pa.string(), nullable=False),
+    pa.field("n_samples", pa.int32(), nullable=False),
+    pa.field("seed", pa.int64(), nullable=False),
+])
+
+SHARD_SCHEMAS: dict[str, pa.Schema] = {"convert": CONVERT_SHARD, "rollout": ROLLOUT_SHARD}
+#: A part holds rows of the bronze table that it will become; nothing is reshaped on the way.
+PART_SCHEMAS: dict[str, pa.Schema] = {"convert": REPLIES.schema, "rollout": ROLLOUTS.schema}
+
+
+class FileModel(BaseModel):
+    """A JSON file of the hand-off."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class RunPlan(FileModel):
+    """plan/plan.json: everything a worker must know; it reads no configuration and no Delta table."""
+
+    format: Literal[1] = 1
+    run_id: str
+    program: Program
+    engine: str
+    shards: tuple[str, ...]
+    rows: dict[str, int]
+    settings: dict[str, Any]
+    lease_seconds: float
+    max_attempts: int
+    round: int | None = None
+    policy_id: str | None = None
+    policy_version: int = 0
+    fingerprint: str
+
+
+class Claim(FileModel):
+    """claims/<sid>/<attempt>.json"""
+
+    shard: str
+    attempt: int
+    worker_id: str
+    host: str
+    pid: int
+
+
+class PartFile(FileModel):
+    """One finished file of an attempt."""
+
+    path: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
+class Commit(FileModel):
+    """commit/<sid>.json"""
+
+    shard: str
+    attempt: int
+    worker_id: str
+    files: tuple[PartFile, ...]
+    rows: int
+    failures: dict[str, int]
+
+
+class IngestBatch(FileModel):
+    """ingest/<batch>.json: decided before the Delta transaction, replayed after a crash."""
+
+    batch: int
+    commits: tuple[str, ...]
+    fingerprint: str

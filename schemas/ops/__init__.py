@@ -1,0 +1,1 @@
+"""Tables of the ops layer, one module each."""

@@ -1,0 +1,1 @@
+"""Tables of the silver layer, one module each."""
