@@ -6,11 +6,12 @@ Layout below ``handoff/<program>/run=<run_id>/``::
     plan/policy/...                    what the engine needs beside the items (reader: weights.json, passages.parquet)
     shards/<sid>.parquet               items, SHARD_SCHEMAS[program]
     claims/<sid>/<attempt>.json        create-if-absent = the lease
-    beats/<sid>/<attempt>              overwritten while progress is made; its mtime is the sign of life
-    out/<sid>/<attempt>/part-*.parquet PART_SCHEMAS[program]
+    beats/<sid>/<attempt>              Beat, overwritten while progress is made; its mtime is the sign of life
+    out/<sid>/<attempt>/part-<k>-<sha256>.parquet  PART_SCHEMAS[program]; the name proves the bytes to a later attempt
+    superseded/<sid>/<attempt>/...     parts of an attempt that came second
     commit/<sid>.json                  Commit, create-if-absent: the first one wins
-    dead/<sid>.json                    attempts exhausted
-    quarantine/<sid>.<attempt>.json    a commit that the ingester refused, with its reason
+    dead/<sid>.json                    DeadLetter: attempts exhausted
+    quarantine/<sid>.<attempt>.json    Quarantined: a commit that the ingester refused, with its reason
     ingest/<batch>.json                write-ahead file of the ingester: ordered list of commit names
     control/{pause,stop}               presence is the signal
 """
@@ -29,36 +30,47 @@ Program = Literal["convert", "rollout"]
 
 #: G§3: declared failures of an item; they drive retry and never become a reward of 0.
 FAILURE_CLASSES = (
-    "prompt_invalid", "truncated", "aborted", "engine_error", "engine_dead", "engine_hang", "oom",
-    "malformed", "poison",
+    "prompt_invalid",
+    "truncated",
+    "aborted",
+    "engine_error",
+    "engine_dead",
+    "engine_hang",
+    "oom",
+    "malformed",
+    "poison",
 )
 
-CONVERT_SHARD = pa.schema([
-    pa.field("request_hash", pa.string(), nullable=False),
-    pa.field("ingest_id", pa.string(), nullable=False),
-    pa.field("doc_id", pa.string(), nullable=False),
-    pa.field("source", pa.string(), nullable=False),
-    pa.field("uri", pa.string(), nullable=False),
-    pa.field("title", pa.string()),
-    pa.field("text", pa.string(), nullable=False),
-    pa.field("metadata", pa.string(), nullable=False),
-    pa.field("draw", pa.int32(), nullable=False),
-    pa.field("earlier_reply", pa.string()),  # a reply already paid for: returned as it is, nothing is generated
-])
+CONVERT_SHARD = pa.schema(
+    [
+        pa.field("request_hash", pa.string(), nullable=False),
+        pa.field("ingest_id", pa.string(), nullable=False),
+        pa.field("doc_id", pa.string(), nullable=False),
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("uri", pa.string(), nullable=False),
+        pa.field("title", pa.string()),
+        pa.field("text", pa.string(), nullable=False),
+        pa.field("metadata", pa.string(), nullable=False),
+        pa.field("draw", pa.int32(), nullable=False),
+        pa.field("earlier_reply", pa.string()),  # a reply already paid for: returned as it is, nothing is generated
+    ]
+)
 
-ROLLOUT_SHARD = pa.schema([
-    pa.field("prompt_id", pa.string(), nullable=False),
-    pa.field("round", pa.int32(), nullable=False),
-    pa.field("system", pa.string(), nullable=False),
-    pa.field("text", pa.string(), nullable=False),
-    pa.field("question", pa.string(), nullable=False),
-    pa.field("subject", pa.string(), nullable=False),
-    pa.field("context", pa.string()),
-    pa.field("options", pa.string(), nullable=False),
-    pa.field("form", pa.string(), nullable=False),
-    pa.field("n_samples", pa.int32(), nullable=False),
-    pa.field("seed", pa.int64(), nullable=False),
-])
+ROLLOUT_SHARD = pa.schema(
+    [
+        pa.field("prompt_id", pa.string(), nullable=False),
+        pa.field("round", pa.int32(), nullable=False),
+        pa.field("system", pa.string(), nullable=False),
+        pa.field("text", pa.string(), nullable=False),
+        pa.field("question", pa.string(), nullable=False),
+        pa.field("subject", pa.string(), nullable=False),
+        pa.field("context", pa.string()),
+        pa.field("options", pa.string(), nullable=False),
+        pa.field("form", pa.string(), nullable=False),
+        pa.field("n_samples", pa.int32(), nullable=False),
+        pa.field("seed", pa.int64(), nullable=False),
+    ]
+)
 
 SHARD_SCHEMAS: dict[str, pa.Schema] = {"convert": CONVERT_SHARD, "rollout": ROLLOUT_SHARD}
 #: A part holds rows of the bronze table that it will become; nothing is reshaped on the way.
@@ -90,7 +102,7 @@ class RunPlan(FileModel):
 
 
 class Claim(FileModel):
-    """claims/<sid>/<attempt>.json"""
+    """claims/<sid>/<attempt>.json."""
 
     shard: str
     attempt: int
@@ -109,7 +121,7 @@ class PartFile(FileModel):
 
 
 class Commit(FileModel):
-    """commit/<sid>.json"""
+    """commit/<sid>.json."""
 
     shard: str
     attempt: int
@@ -117,6 +129,36 @@ class Commit(FileModel):
     files: tuple[PartFile, ...]
     rows: int
     failures: dict[str, int]
+
+
+class Beat(FileModel):
+    """beats/<sid>/<attempt>
+
+    ``in_flight`` names items handed to the engine and not yet answered: what was in flight in two attempts that died is
+    poison. ``released`` and ``failed`` end the lease at once; a released attempt does not count against ``max_attempts``.
+    """
+
+    state: Literal["working", "released", "failed"]
+    done: int
+    in_flight: tuple[str, ...] = ()
+    reason: str | None = None
+
+
+class DeadLetter(FileModel):
+    """dead/<sid>.json"""
+
+    shard: str
+    attempts: int
+    failure_class: str
+    reason: str
+    in_flight: tuple[str, ...] = ()
+
+
+class Quarantined(FileModel):
+    """quarantine/<sid>.<attempt>.json."""
+
+    commit: Commit
+    reason: str
 
 
 class IngestBatch(FileModel):

@@ -43,7 +43,7 @@ def test_of_eight_processes_exactly_one_creates_each_name_and_none_reads_a_torn_
     winners = [name for won, _ in results for name in won]
     assert sorted(winners) == [f"claims/{k:03d}" for k in range(NAMES)]
     assert [torn for _, torn in results if torn] == []
-    assert os.listdir(tmp_path / ".tmp") == []
+    assert list((tmp_path / ".tmp").iterdir()) == []
 
 
 def test_create_if_absent_keeps_the_first_bytes(tmp_path):
@@ -102,4 +102,4 @@ def test_the_clock_is_that_of_the_files(tmp_path):
     time.sleep(0.05)
     now = store.now()
     assert 0.04 <= now - first < 5.0
-    assert os.listdir(tmp_path / ".tmp") == []
+    assert list((tmp_path / ".tmp").iterdir()) == []

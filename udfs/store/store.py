@@ -97,7 +97,7 @@ class Store:
     def list(self, folder: str) -> list[str]:
         """Names of the entries directly below ``folder`` (without it), in order; empty where there is no such folder."""
         try:
-            return sorted(os.listdir(self.path(folder)))
+            return sorted(entry.name for entry in self.path(folder).iterdir())
         except FileNotFoundError:
             return []
 
