@@ -1,0 +1,167 @@
+"""Parts: writing them, and proving them. A worker proves a part before it adopts it, the ingester before it takes a commit."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from schemas.handoff import FAILURE_CLASSES, PART_SCHEMAS, Commit, PartFile, RunPlan
+from udfs.store.run import HandoffRun, same_columns
+from udfs.store.store import Store
+
+#: Column by which a row belongs to an item of its shard.
+ITEM_KEY = {"convert": "request_hash", "rollout": "prompt_id"}
+
+
+def expected_rows(plan: RunPlan, items: pa.Table) -> dict[str, int]:
+    """Rows that each item of a shard must come back with: one a request, ``n_samples`` a prompt."""
+    keys: list[Any] = items.column(ITEM_KEY[plan.program]).to_pylist()
+    counts: list[Any] = items.column("n_samples").to_pylist() if plan.program == "rollout" else [1] * len(keys)
+    return dict(zip(keys, counts, strict=True))
+
+
+def write_part(store: Store, program: str, folder: str, ordinal: int, rows: Sequence[Mapping[str, Any]]) -> PartFile:
+    """Write rows as one part; durable, and under its final name, when this returns.
+
+    The name carries the digest, so that a later attempt can prove the bytes although this one never commits.
+    """
+    private = store.private_path()
+    pq.write_table(pa.Table.from_pylist(list(rows), schema=PART_SCHEMAS[program]), private, compression="zstd")
+    data = private.read_bytes()
+    digest = hashlib.sha256(data).hexdigest()
+    name = f"{folder}/part-{ordinal:05d}-{digest}.parquet"
+    store.publish(private, name)
+    return PartFile(path=name, rows=len(rows), bytes=len(data), sha256=digest)
+
+
+def named_part(store: Store, name: str) -> PartFile | None:
+    """What the name of an uncommitted part claims; None where it is no part, or its footer cannot be read."""
+    stem = PurePosixPath(name).name
+    if not (stem.startswith("part-") and stem.endswith(".parquet")):
+        return None
+    path = store.path(name)
+    try:
+        rows = pq.read_metadata(path).num_rows
+        size = path.stat().st_size
+    except (OSError, pa.ArrowInvalid):
+        return None
+    return PartFile(path=name, rows=rows, bytes=size, sha256=stem.removesuffix(".parquet").rpartition("-")[2])
+
+
+def read_part(store: Store, plan: RunPlan, part: PartFile) -> pa.Table | str:
+    """The rows of a part, or the reason why its file is not what its record says."""
+    data = store.read(part.path)
+    if data is None:
+        return f"{part.path}: missing"
+    if len(data) != part.bytes:
+        return f"{part.path}: {len(data)} bytes, {part.bytes} recorded"
+    if hashlib.sha256(data).hexdigest() != part.sha256:
+        return f"{part.path}: sha256 differs from the recorded one"
+    try:
+        table = pq.read_table(pa.BufferReader(data))
+    except (OSError, pa.ArrowInvalid) as error:
+        return f"{part.path}: not readable as Parquet: {error}"
+    expected = PART_SCHEMAS[plan.program]
+    if not same_columns(table.schema, expected):
+        return f"{part.path}: columns {table.schema.names}, expected {expected.names}"
+    if table.num_rows != part.rows:
+        return f"{part.path}: {table.num_rows} rows, {part.rows} recorded"
+    try:
+        return table.cast(expected)
+    except (pa.ArrowInvalid, ValueError) as error:
+        return f"{part.path}: {error}"
+
+
+def judge_rows(plan: RunPlan, expected: Mapping[str, int], table: pa.Table) -> str | None:
+    """Why rows cannot be taken; None where every item they hold is whole and every value is sound."""
+    if any(run != plan.run_id for run in pc.unique(table.column("run_id")).to_pylist()):
+        return "rows of another run"
+    key = ITEM_KEY[plan.program]
+    keys: list[Any] = table.column(key).to_pylist()
+    counts = Counter(keys)
+    for item, count in counts.items():
+        if item not in expected:
+            return f"{key} {item} is not in this shard"
+        if count != expected[item]:
+            return f"{key} {item}: {count} rows, {expected[item]} expected"
+    unknown = set(failures_of(table)) - set(FAILURE_CLASSES)
+    if unknown:
+        return f"unknown failure class {sorted(unknown)}"
+    return _judge_rollouts(plan, expected, table) if plan.program == "rollout" else _judge_replies(table)
+
+
+def failures_of(table: pa.Table) -> dict[str, int]:
+    """Rows by failure class."""
+    values: list[Any] = table.column("failure_class").drop_null().to_pylist()
+    counts = Counter(values)
+    return dict(sorted(counts.items()))
+
+
+def judge_commit(run: HandoffRun, commit: Commit) -> str | None:
+    """Why a commit cannot be taken; None where it is sound (G§3.5).
+
+    Every file is what the commit says, every item of the shard is there with all its rows and no other, values are sound, and
+    the failures that the commit declares are the ones its rows hold.
+    """
+    plan = run.plan
+    tables: list[pa.Table] = []
+    for part in commit.files:
+        table = read_part(run.store, plan, part)
+        if isinstance(table, str):
+            return table
+        tables.append(table)
+    whole = pa.concat_tables(tables) if tables else PART_SCHEMAS[plan.program].empty_table()
+    expected = expected_rows(plan, run.shard_items(commit.shard))
+    if whole.num_rows != commit.rows or whole.num_rows != sum(expected.values()):
+        return f"{whole.num_rows} rows in files, {commit.rows} committed, {sum(expected.values())} expected"
+    reason = judge_rows(plan, expected, whole)
+    if reason is None and failures_of(whole) != commit.failures:
+        return f"failures {failures_of(whole)} in rows, {commit.failures} declared"
+    return reason
+
+
+def _judge_replies(table: pa.Table) -> str | None:
+    failed = pc.is_valid(table.column("failure_class"))
+    if pc.any(pc.equal(failed, pc.is_valid(table.column("reply")))).as_py():
+        return "a reply must be there exactly where nothing failed"
+    return None
+
+
+def _judge_rollouts(plan: RunPlan, expected: Mapping[str, int], table: pa.Table) -> str | None:
+    samples: dict[Any, set[Any]] = {}
+    for item, index in zip(table.column("prompt_id").to_pylist(), table.column("sample_index").to_pylist(), strict=True):
+        samples.setdefault(item, set()).add(index)
+    for item, seen in samples.items():
+        if seen != set(range(expected[item])):
+            return f"prompt_id {item}: sample indices {sorted(seen)}"
+    if any(policy != plan.policy_id for policy in pc.unique(table.column("policy_id")).to_pylist()):
+        return f"sampled by another policy than {plan.policy_id}"
+    return _judge_tensors(table.filter(pc.is_null(table.column("failure_class"))), plan.settings.get("vocab"))
+
+
+def _judge_tensors(sound: pa.Table, vocab: int | None) -> str | None:
+    if (
+        sound.column("response_text").null_count
+        or sound.column("response_token_ids").null_count
+        or sound.column("response_logprobs").null_count
+    ):
+        return "a sample without failure lacks text, tokens or log-probabilities"
+    ids, values = (sound.column(name).combine_chunks() for name in ("response_token_ids", "response_logprobs"))
+    if not pc.list_value_length(ids).equals(pc.list_value_length(values)):
+        return "token ids and log-probabilities differ in length"
+    flat, logs = (np.asarray(pc.list_flatten(array).to_numpy(zero_copy_only=False), dtype=np.float64) for array in (ids, values))
+    if not np.isfinite(logs).all():
+        return "a log-probability is null, NaN or infinite"
+    if (logs > 0.0).any():
+        return "a log-probability exceeds 0"
+    if flat.size and (not np.isfinite(flat).all() or flat.min() < 0 or (vocab is not None and flat.max() >= vocab)):
+        return f"a token id lies outside [0, {vocab})"
+    return None
