@@ -6,6 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from schemas.ids import canonical_json
+
 AnswerType = Literal["number", "date", "text", "choice"]
 FormatRule = Literal["json", "one_word", "unit"]
 
@@ -38,6 +40,4 @@ class AnswerContract(BaseModel):
 
     def canonical(self) -> str:
         """The one JSON spelling of this contract, as stored in the tables."""
-        from schemas.ids import canonical_json
-
         return canonical_json(self.model_dump(mode="json"))

@@ -132,7 +132,7 @@ class Commit(FileModel):
 
 
 class Beat(FileModel):
-    """beats/<sid>/<attempt>
+    """beats/<sid>/<attempt>.
 
     ``in_flight`` names items handed to the engine and not yet answered: what was in flight in two attempts that died is
     poison. ``released`` and ``failed`` end the lease at once; a released attempt does not count against ``max_attempts``.
@@ -145,7 +145,7 @@ class Beat(FileModel):
 
 
 class DeadLetter(FileModel):
-    """dead/<sid>.json"""
+    """dead/<sid>.json."""
 
     shard: str
     attempts: int

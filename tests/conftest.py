@@ -1,0 +1,85 @@
+"""Shared fixtures: one Spark session per test process, a workspace per test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from jobs.config import load_config
+from jobs.context import JobContext
+from jobs.workspace import Workspace
+from schemas.conf import Config
+
+#: A fixed clock: nothing in a test depends on the day.
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture
+def now() -> datetime:
+    """The clock of the tests."""
+    return NOW
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data beside the checkout; tests that ask for it skip where it is missing."""
+    if not SHARED.is_dir():
+        pytest.skip("no ../shared/data here")
+    return SHARED
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+    """One session for the whole process; starting a JVM costs 10 s and more."""
+    from jobs.session import build_session
+
+    folder = tmp_path_factory.mktemp("spark")
+    session = build_session(
+        load_config(overrides=["spark.master=local[2]", "spark.driver_memory=2g", "spark.shuffle_partitions=2"]),
+        extra={
+            # Managed tables and Derby files, should anything create them, go where the test process may write.
+            "spark.sql.warehouse.dir": str(folder / "warehouse"),
+            "spark.local.dir": str(folder / "local"),
+            # Test data is small: one task a stage is the fastest.
+            "spark.default.parallelism": "2",
+            "spark.sql.files.openCostInBytes": "0",
+            # Plans are small and many: caching generated code pays, re-planning does not.
+            "spark.sql.codegen.cache.maxEntries": "2000",
+        },
+    )
+    yield session
+    session.stop()
+
+
+@pytest.fixture(autouse=True)
+def _cheap_reset(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Nothing cached by one test is seen by the next."""
+    yield
+    if "spark" in request.fixturenames:
+        request.getfixturevalue("spark").catalog.clearCache()
+
+
+@pytest.fixture
+def make_context(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., JobContext]:
+    """``make_context(*overrides, name="ws")`` -> a context on a workspace of its own, on the shared session."""
+
+    def make(*overrides: str, name: str = "ws", config: Config | None = None, with_spark: bool = True) -> JobContext:
+        workspace = Workspace.init(tmp_path / name)
+        session = request.getfixturevalue("spark") if with_spark else None
+        return JobContext(
+            workspace, config or load_config(workspace.root, overrides=overrides), now=NOW, job_run_id="test", session=session
+        )
+
+    return make
+
+
+@pytest.fixture(autouse=True)
+def _no_killpoint() -> Iterator[None]:
+    """A kill point left set by a test would end this process."""
+    yield
+    os.environ.pop("VERILAKE_KILL_AT", None)
