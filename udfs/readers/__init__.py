@@ -1,0 +1,1 @@
+"""Streaming readers of incoming files: JSONL, Parquet and plain text, plain or compressed, recognised by their content."""
