@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from udfs.dedup.digest import DIGEST_BYTES, digest, digests
+from udfs.dedup.jaccard import shingle_set, similarity
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "equal"),
+    [
+        ("The cat.", "the  CAT.\n", True),
+        ("Caf\u00e9", "Cafe\u0301", True),
+        ("ex\u00adample", "example", True),
+        ("the cat.", "the cat", False),  # punctuation counts
+        ("1.5", "1 5", False),
+        ("", " \n ", True),
+        ("!!", "??", False),  # no tokens, yet different texts
+    ],
+)
+def test_digest_equality(left: str, right: str, equal: bool) -> None:
+    assert (digest(left) == digest(right)) is equal
+
+
+def test_digests_of_a_column() -> None:
+    found = digests(["a", None, "A "]).to_pylist()
+    assert found[0] == found[2]
+    assert found[1] is None
+    assert len(found[0]) == DIGEST_BYTES
+    # blake2b with a 16-byte digest of b"a", as hashlib and `b2sum -l 128` give it.
+    assert found[0].hex() == "27c35e6e9373877f29e562464e46497e"
+
+
+@pytest.mark.parametrize(
+    ("member", "kept", "jaccard", "containment"),
+    [
+        ([1, 2, 3, 4], [1, 2, 3, 4], 1.0, 1.0),
+        ([1, 2, 3, 4], [3, 4, 5, 6], 2 / 6, 0.5),
+        ([1, 2], [1, 2, 3, 4], 0.5, 1.0),  # a part of the kept one
+        ([1, 2, 3, 4], [1, 2], 0.5, 0.5),
+        ([1], [2], 0.0, 0.0),
+        ([], [], 1.0, 1.0),
+        ([], [1], 0.0, 1.0),
+        ([1], [], 0.0, 0.0),
+    ],
+)
+def test_similarity(member: list[int], kept: list[int], jaccard: float, containment: float) -> None:
+    found = similarity(np.array(member, np.uint64), np.array(kept, np.uint64))
+    assert found.jaccard == pytest.approx(jaccard)
+    assert found.containment == pytest.approx(containment)
+
+
+def test_sets_are_sorted_and_distinct() -> None:
+    assert shingle_set(np.array([5, 1, 5, 2**64 - 1, 1], np.uint64)).tolist() == [1, 5, 2**64 - 1]

@@ -1,0 +1,1 @@
+"""Exact and near duplicates: digests, shingles, MinHash signatures, band keys, exact Jaccard."""

@@ -1,0 +1,31 @@
+"""Exact similarity of shingle sets."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Similarity(NamedTuple):
+    """How alike two sets A and B are."""
+
+    jaccard: float  #: |A and B| / |A or B|
+    containment: float  #: |A and B| / |A|
+
+
+def shingle_set(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The distinct hashes, ascending: the form in which sets are compared."""
+    return np.unique(hashes)
+
+
+def similarity(member: NDArray[np.uint64], kept: NDArray[np.uint64]) -> Similarity:
+    """Exact Jaccard of two ascending sets, and the share of ``member`` that ``kept`` holds.
+
+    Two empty sets are equal (1, 1): exact duplicates without tokens. One empty set is contained in any other, at Jaccard 0.
+    """
+    if not len(member):
+        return Similarity(0.0 if len(kept) else 1.0, 1.0)
+    shared = len(np.intersect1d(member, kept, assume_unique=True))
+    return Similarity(shared / (len(member) + len(kept) - shared), shared / len(member))

@@ -1,0 +1,98 @@
+"""One door to the two kernels: ``auto`` takes numba where it can be imported; both give the same bits."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Literal, Protocol, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from schemas.errors import VerilakeError
+from udfs.text.buffers import TextBuffer, normalised_buffer, text_buffer
+
+KernelName = Literal["auto", "numba", "numpy"]
+
+
+class KernelUnavailableError(VerilakeError):
+    """The configuration asks for a kernel that this interpreter cannot run."""
+
+    exit_code = 2
+
+    @classmethod
+    def from_name(cls, name: str) -> KernelUnavailableError:
+        """``name`` is unknown, or its library is not installed."""
+        return cls(f"curate.kernel = {name!r} cannot be used here: install numba, or set it to 'auto' or 'numpy' (same results, slower).")
+
+
+class _Kernel(Protocol):
+    def token_hashes(self, text: TextBuffer) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.int64]]: ...
+
+    def shingle_hashes(self, text: TextBuffer, n: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]: ...
+
+    def signatures(
+        self, text: TextBuffer, n: int, a: NDArray[np.uint32], b: NDArray[np.uint32]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+
+
+def _kernel(name: str) -> _Kernel:
+    """The module that does the work.
+
+    Raises:
+        KernelUnavailableError: numba is asked for and missing, or the name is none of ours.
+    """
+    if name == "numpy" or (name == "auto" and find_spec("numba") is None):
+        from udfs.dedup import numpy_kernel
+
+        return cast("_Kernel", numpy_kernel)
+    if name not in ("auto", "numba") or find_spec("numba") is None:
+        raise KernelUnavailableError.from_name(name)
+    from udfs.dedup import numba_kernel
+
+    return cast("_Kernel", numba_kernel)
+
+
+def token_hashes(
+    column: pa.Array | pa.ChunkedArray, kernel: KernelName = "auto"
+) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.int64]]:
+    """Hash every token of every row.
+
+    Args:
+        column: text, n_rows; nulls have no tokens.
+        kernel: which implementation runs.
+
+    Returns:
+        ``hashes`` uint64[n_tokens], ``chars`` int32[n_tokens] (length of each in code points of the normal form), ``offsets``
+        int64[n_rows + 1]: row i has the tokens ``offsets[i]:offsets[i + 1]``.
+    """
+    return _kernel(kernel).token_hashes(normalised_buffer(text_buffer(column)))
+
+
+def shingle_hashes(column: pa.Array | pa.ChunkedArray, n: int, kernel: KernelName = "auto") -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Hash every token n-gram of every row, in order of occurrence.
+
+    A row with fewer than ``n`` tokens has one shingle, that of all its tokens; a row without tokens has none.
+
+    Returns:
+        ``hashes`` uint64[n_shingles] and ``offsets`` int64[n_rows + 1].
+    """
+    return _kernel(kernel).shingle_hashes(normalised_buffer(text_buffer(column)), n)
+
+
+def signatures(
+    column: pa.Array | pa.ChunkedArray, n: int, a: NDArray[np.uint32], b: NDArray[np.uint32], kernel: KernelName = "auto"
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """MinHash of the top 32 bits of the shingle hashes, under datasketch's affine32 permutations ``a * fmix32(h) + b``.
+
+    Args:
+        column: text, n_rows.
+        n: tokens a shingle.
+        a: odd multipliers, uint32[k].
+        b: offsets, uint32[k].
+        kernel: which implementation runs.
+
+    Returns:
+        Minima uint32[n_rows, k] (all ones where a row has no shingle) and shingle counts int64[n_rows], repeats counted.
+    """
+    return _kernel(kernel).signatures(normalised_buffer(text_buffer(column)), n, a, b)

@@ -1,0 +1,1 @@
+"""Quality heuristics of documents: figures here, thresholds in the configuration."""

@@ -1,0 +1,1 @@
+"""Text as every topic sees it: one normal form, one table of character classes, one tokeniser."""
