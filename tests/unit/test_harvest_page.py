@@ -82,7 +82,7 @@ def test_class_page_has_signature_of_init_bases_and_members(pages):
     text = pages["pumps.Pump"].text
     assert "\nclass pumps.Pump(size, *, mode='slow', depth=None)\nBases: collections.abc.Sized, io.RawIOBase\n" in text
     assert "\n  size\n  mode (default: 'slow')\n  depth (default: None)\n" in text
-    assert "\nMethods: bare(), run(), unit()\nProperties: state\nAttributes:\n  speed = 7\n" in text
+    assert "\nMethods: bare(), run(), unit()\nProperties: state\nAttributes:\n  pumps.Pump.speed = 7\n" in text
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_class_page_has_signature_of_init_bases_and_members(pages):
         ("pumps.PumpError", "Bases: ValueError"),
         ("pumps.Pump.state", "Property of class pumps.Pump."),
         ("pumps.noted", "Comment that explains"),
-        ("pumps", "  LIMIT = 42"),
-        ("pumps", "  NAME = 'pump'"),
+        ("pumps", "  pumps.LIMIT = 42"),
+        ("pumps", "  pumps.NAME = 'pump'"),
     ],
 )
 def test_lines_of_pages(pages, ident, line):

@@ -96,7 +96,7 @@ def _member_lines(obj: Obj) -> list[str]:
     values = constants(obj)[:_MAX_LISTED] if isinstance(obj.node, ast.Module | ast.ClassDef) else []
     if values:
         label = "Constants" if obj.kind == "module" else "Attributes"
-        lines += [f"{label}:", *(f"  {name} = {value}" for name, value in values)]
+        lines += [f"{label}:", *(f"  {obj.dotted}.{name} = {value}" for name, value in values)]
     return lines
 
 

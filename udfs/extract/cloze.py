@@ -1,0 +1,186 @@
+"""Clozes in prose: the page's title, a sentence of it, and one number, date, year or name left blank (E§1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from schemas.contract import AnswerContract
+from udfs.extract.candidate import BLANK, Candidate, normal, number_contract, one_line, pattern_id, text_contract
+from udfs.extract.leak import leaks
+from udfs.extract.outline import Outline
+from udfs.extract.segment import sentences_of
+from udfs.extract.spans import Span, dates, names, quantities, years
+from udfs.extract.wording import DEICTIC, METAVARIABLE, PRONOUN, SUBORDINATE
+
+MIN_WORDS, MAX_WORDS = 7, 26
+_UNREADABLE = re.compile(r"[{}<>|\\=~^`;:*_\[\]/#…]|>>>|--|\.\.|\?|!|@(?![,.-]@|@)|<unk>")
+_CAPITAL_OR_DIGIT = re.compile(r"\d|[^\W\d_]*[A-Z]")
+_CLAUSE_END = re.compile(r"\s*(?:[.)]|,)")
+_WORD = re.compile(r"[^\W_]+")
+_ANCHOR = re.compile(r"(?<![\w.])(?:[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*|\d[\d.,]*|\"[^\"]{1,40}\"|[a-z]\w*\(\))")
+_RANGE = re.compile(r"(?:\d|[–-]|\bto|\bor|\band|\bbetween|\bfrom)\s*$")
+_DETOKENISED = (
+    (" @-@ ", "-"),
+    (" @,@ ", ","),
+    (" @.@ ", "."),
+    (" ,", ","),
+    (" .", "."),
+    (" 's", "'s"),
+    ("( ", "("),
+    (" )", ")"),
+    (" ;", ";"),
+    (" :", ":"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence with its topic."""
+
+    start: int
+    end: int
+    topic: str | None
+    in_definition: bool
+
+
+def sentences(doc: Outline) -> Iterator[Sentence]:
+    """Sentences of a length that can be asked about and that hold a capital or a digit behind their first word."""
+    text = doc.text
+    for passage in doc.passages:
+        if not passage.block.bullet and not text[passage.block.start].isupper() and text[passage.block.start] not in "\"'“":
+            continue
+        for start, end in sentences_of(text, passage.block):
+            count = len(text[start:end].split())
+            if MIN_WORDS <= count <= 2 * MAX_WORDS:
+                yield Sentence(start, end, passage.topic, passage.definition is not None)
+
+
+def spans_of(text: str, sentence: Sentence) -> list[Span]:
+    """All possible answers of a sentence; a year within a date is the date's."""
+    start, end = sentence.start, sentence.end
+    found: list[Span] = []
+    if any(char.isdigit() for char in text[start:end]):
+        found += quantities(text, start, end)
+        whole = dates(text, start, end)
+        found += whole
+        found += [span for span in years(text, start, end) if not any(date.start <= span.start < date.end for date in whole)]
+    return found + names(text, start, end)
+
+
+def detokenise(text: str) -> str:
+    """Readable spacing for a question; the answer and its offsets are untouched."""
+    line = one_line(text)
+    if " ." in line or " ," in line or "@" in line:
+        for old, new in _DETOKENISED:
+            line = line.replace(old, new)
+        line = re.sub(r"\" ([^\"]*?) \"", r'"\1"', line)
+    return line
+
+
+def stem_of(text: str, sentence: Sentence, span: Span) -> str:
+    """The sentence with its blank; a number leaves its unit, and takes its conversion along."""
+    unit = f" {one_line(span.unit)}" if span.unit else ""
+    return detokenise(text[sentence.start : span.blank[0]] + BLANK + unit + text[span.blank[1] : sentence.end])
+
+
+def cloze_pattern(kind: str, stem: str) -> str:
+    """Pattern of a cloze: kind and sentence, without title and answer."""
+    return pattern_id(f"cloze_{kind}", stem.replace(BLANK, " 0blank0 "))
+
+
+def at_clause_end(text: str, sentence: Sentence, span: Span) -> bool:
+    """Whether nothing of the clause follows the blank."""
+    return _CLAUSE_END.match(text, span.blank[1], sentence.end) is not None
+
+
+def clozes(doc: Outline) -> Iterator[Candidate]:
+    """A candidate for every clause-final span, rejected by the first filter that does not hold."""
+    text = doc.text
+    pool: dict[str, list[str]] = {}
+    found: list[tuple[Sentence, Span, list[Span]]] = []
+    for sentence in sentences(doc):
+        spans = spans_of(text, sentence)
+        for span in spans:
+            pool.setdefault(span.kind + (span.unit or ""), []).append(span.gold)
+            if at_clause_end(text, sentence, span):
+                found.append((sentence, span, spans))
+    for sentence, span, spans in found:
+        others = [gold for gold in dict.fromkeys(pool[span.kind + (span.unit or "")]) if normal(gold) != normal(span.gold)]
+        yield _candidate(doc, sentence, span, spans, tuple(others))
+
+
+def _candidate(doc: Outline, sentence: Sentence, span: Span, spans: list[Span], others: tuple[str, ...]) -> Candidate:
+    stem = stem_of(doc.text, sentence, span)
+    topic = detokenise(sentence.topic) if sentence.topic else ""
+    question = f"{topic}: {stem}" if topic else stem
+    reason = _sentence_reason(stem, sentence) or _span_reason(doc.text, sentence, span, spans, stem, topic)
+    return Candidate(
+        kind=f"cloze_{span.kind}",
+        subject=topic or stem.split(BLANK)[0][:60].strip(),
+        question=question,
+        answer=(span.start, span.end),
+        evidence=(sentence.start, sentence.end),
+        contract=_contract(span),
+        pattern=cloze_pattern(span.kind, stem),
+        distractors=others,
+        reason=reason or ("leak" if leaks(span.gold, question) else None),
+        rank=len(stem.split()),
+    )
+
+
+def _contract(span: Span) -> AnswerContract:
+    if span.kind == "number":
+        return number_contract(span.gold, one_line(span.unit or "") or None)
+    if span.kind == "year":
+        return number_contract(span.gold)
+    if span.kind == "date":
+        return AnswerContract(type="date", gold=span.gold)
+    return text_contract(span.gold, *([span.gold.removeprefix("The ")] if span.gold.startswith("The ") else []))
+
+
+def _sentence_reason(stem: str, sentence: Sentence) -> str | None:
+    """The first filter that the sentence fails, whatever its blank holds."""
+    words = stem.split()
+    head = " ".join(words[:5])
+    if not MIN_WORDS <= len(words) <= MAX_WORDS:
+        return "length"
+    if _UNREADABLE.search(stem.replace(BLANK, "")):
+        return "unreadable"
+    if not (stem[0].isupper() or stem[0] in '"“') or not stem.endswith("."):
+        return "not_a_sentence"
+    if stem.count('"') % 2 or stem.count("“") != stem.count("”") or stem.count("(") != stem.count(")"):
+        return "unbalanced"
+    if DEICTIC.search(stem):
+        return "deixis"
+    if PRONOUN.search(head):
+        return "early_pronoun"
+    if SUBORDINATE.search(stem):
+        return "subordinate"
+    if METAVARIABLE.search(stem):
+        return "metavariable"
+    if sentence.topic is None and not _ANCHOR.match(stem):
+        return "no_topic"
+    return None
+
+
+def _span_reason(text: str, sentence: Sentence, span: Span, spans: list[Span], stem: str, topic: str) -> str | None:
+    """The first filter that the blank fails."""
+    before = text[max(sentence.start, span.start - 12) : span.start]
+    if sum(other.kind == span.kind for other in spans) > 1:
+        return "several_candidates"
+    if _RANGE.search(before):
+        return "range_or_list"
+    if span.kind == "year" and not re.search(r"\b(?:in|since|of|until|by)\s$", before):
+        return "year_without_in"
+    if span.kind == "name" and not re.search(r"\b(?:by|in|at|of|from|with|as|to|on|for|named|called|near)\s+(?:the\s+)?$", before):
+        return "name_without_preposition"
+    if stem.count(BLANK) != 1:
+        return "unreadable"
+    head = {word.lower() for word in _WORD.findall(" ".join(stem.split()[:5])) if len(word) > 2}
+    about_topic = bool(head & {word.lower() for word in _WORD.findall(topic) if len(word) > 2})
+    anchors = [anchor for anchor in _ANCHOR.findall(stem.replace(BLANK, "")) if anchor not in ("The", "A", "An", "In")]
+    if not about_topic and len(anchors) < 2:
+        return "too_few_anchors"
+    return None
