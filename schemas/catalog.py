@@ -15,6 +15,7 @@ from schemas.gold.round_metrics import ROUND_METRICS
 from schemas.gold.round_plan import ROUND_PLAN
 from schemas.gold.sft import SFT
 from schemas.gold.tasks import TASKS
+from schemas.gold.worker_metrics import WORKER_METRICS
 from schemas.ops.job_runs import JOB_RUNS
 from schemas.ops.rounds import ROUNDS
 from schemas.silver.calls import CALLS
@@ -54,6 +55,7 @@ ALL_TABLES: tuple[Table, ...] = (
     REGRESSION,
     REPAIR_QUEUE,
     ROUND_METRICS,
+    WORKER_METRICS,
     ALERTS,
     JOB_RUNS,
     ROUNDS,

@@ -21,7 +21,7 @@ def column(name: str, dtype: pa.DataType, comment: str, *, null: bool = False) -
     return pa.field(name, dtype, nullable=null, metadata={"comment": comment})
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)  # one value per table: compared and hashed by identity, so that it can be a key
 class Table:
     """One table of the lake.
 
@@ -32,6 +32,8 @@ class Table:
         partition: the one column by which slices are written and replaced (``ingest_id``, ``round``, ``origin``
             ...); None for the ledger, which is read whole.
         volatile: columns that record time or machine; left out of logical checksums.
+        volatile_rows: the rows themselves are about time or machines (figures by worker): the whole table is left out where two
+            workspaces are compared.
         checks: name -> SQL condition; null is spelled out, because Delta's CHECK rejects null.
         append_only: Delta's ``appendOnly`` (forbids replace and delete; DESIGN section 4 allows it on two tables).
         write_once: a slice once written is only replaced by an explicit restatement.
@@ -45,6 +47,7 @@ class Table:
     partition: str | None
     comment: str
     volatile: tuple[str, ...] = ()
+    volatile_rows: bool = False
     checks: dict[str, str] = dc_field(default_factory=dict)
     append_only: bool = False
     write_once: bool = False

@@ -11,7 +11,7 @@ ROUND_METRICS = Table(
         [
             column("round", pa.int32(), "round"),
             column("name", pa.string(), "metric, from the fixed vocabulary of conf"),
-            column("slice_kind", pa.string(), "all, task_type, role, context_mode, template, worker, time_window, station"),
+            column("slice_kind", pa.string(), "all, task_type, role, context_mode, template, station"),
             column("slice", pa.string(), "value of the slice, 'all' where none"),
             column("numerator", pa.int64(), "count that the value is made of"),
             column("denominator", pa.int64(), "count it is taken over; 0 where the value is unknown"),
