@@ -84,8 +84,11 @@ class HandoffRun:
         return self._load(claim_name(sid, attempt), Claim)
 
     def beat(self, sid: str, attempt: int) -> Beat | None:
-        """The last sign of life."""
-        return self._load(beat_name(sid, attempt), Beat)
+        """The last sign of life; None where there is none, or a power cut left it without its bytes (it is not synced)."""
+        try:
+            return self._load(beat_name(sid, attempt), Beat)
+        except RunError:
+            return None
 
     def commit(self, sid: str) -> Commit | None:
         """The commit that won."""

@@ -1,0 +1,64 @@
+"""Starts several worker processes on one machine and waits for them; a worker that was killed is replaced."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+from gpu_workers.errors import EXIT_DEAD_LETTERS, EXIT_DRAINED, EXIT_STOPPED
+from gpu_workers.log import Log
+from udfs.store.run import HandoffRun
+
+
+def launch(run: HandoffRun, worker_id: str, workers: int, arguments: Sequence[str], log: Log, asked_to_stop: Callable[[], bool]) -> int:
+    """Run ``workers`` processes until each has ended; they write their progress to this process's stdout.
+
+    Workers that end by a signal (a poison item, the kernel's memory killer) are started anew, at most as often as the run's
+    shards may be attempted, so that nothing spins for ever.
+
+    Args:
+        run: a planned run.
+        worker_id: prefix of the workers' names.
+        workers: number of processes; no more are started than there are shards.
+        arguments: further arguments of each worker.
+        log: structured log.
+        asked_to_stop: True once this process was asked to end; it is passed on.
+
+    Returns:
+        The worst exit code: refusal and error over dead letters over stopped over drained.
+    """
+    restarts = run.plan.max_attempts * max(1, len(run.plan.shards))
+
+    def start(name: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([sys.executable, "-m", "gpu_workers", "--run", str(run.store.root), "--worker-id", name, *arguments])
+
+    running = {f"{worker_id}-{k}": start(f"{worker_id}-{k}") for k in range(min(workers, max(1, len(run.plan.shards))))}
+    codes: list[int] = []
+    told = False
+    while running:
+        time.sleep(0.05)
+        if asked_to_stop() and not told:
+            told = True
+            for process in running.values():
+                process.send_signal(signal.SIGTERM)
+        for name, process in list(running.items()):
+            code = process.poll()
+            if code is None:
+                continue
+            del running[name]
+            if code < 0 and restarts > 0 and not told:
+                restarts -= 1
+                log.event("worker_died", level="error", worker=name, signal=-code)
+                running[name] = start(name)
+            else:
+                codes.append(code)
+    return _worst(codes)
+
+
+def _worst(codes: Sequence[int]) -> int:
+    rank = {EXIT_DRAINED: 0, EXIT_STOPPED: 1, EXIT_DEAD_LETTERS: 2}
+    worst = max(codes, key=lambda code: rank.get(code, 3))
+    return worst if worst >= 0 else 1

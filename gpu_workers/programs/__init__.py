@@ -1,0 +1,1 @@
+"""What a worker can do: one module a program, behind the interface of ``program``."""

@@ -1,0 +1,153 @@
+"""One attempt at one shard: adopt what earlier attempts finished, generate the rest part by part, commit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pyarrow as pa
+
+from gpu_workers.lease import Lease, poisoned
+from gpu_workers.log import Log
+from gpu_workers.programs.program import Finished, Item, Origin, Program, Row
+from schemas.handoff import Commit, PartFile
+from udfs.killpoints import reach
+from udfs.store.parts import ITEM_KEY, expected_rows, failures_of, judge_rows, named_part, read_part, write_part
+from udfs.store.run import commit_name, out_folder, superseded_folder, to_bytes
+
+#: A part holds at most this many items, and at most a quarter of its shard: what a death may cost.
+MAX_PART_ITEMS = 256
+
+Outcome = Literal["committed", "lost", "released"]
+
+
+@dataclass
+class _Delivery:
+    """What this attempt has so far."""
+
+    files: list[PartFile] = field(default_factory=list)
+    keys: set[str] = field(default_factory=set)
+    rows: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+
+    def add(self, part: PartFile, keys: set[str], failures: dict[str, int]) -> None:
+        self.files.append(part)
+        self.keys |= keys
+        self.rows += part.rows
+        self.failures.update(failures)
+
+
+class ShardWork:
+    """Works one claimed attempt to its end."""
+
+    def __init__(self, lease: Lease, program: Program, worker_id: str, log: Log, stopping: Callable[[], bool]) -> None:
+        self._lease, self._program, self._log, self._stopping = lease, program, log, stopping
+        self._run, self._sid = lease.run, lease.sid
+        self._origin = Origin(worker_id, lease.attempt)
+        self._delivery = _Delivery()
+        self._buffer: list[Finished] = []
+        self._flushed = 0
+
+    def work(self) -> Outcome:
+        """Bring the shard to a commit.
+
+        Returns:
+            ``committed``; ``lost`` where another attempt committed first; ``released`` where the worker was asked to stop.
+
+        Raises:
+            RunError: the shard's file cannot be read.
+        """
+        table = self._run.shard_items(self._sid)
+        expected = expected_rows(self._run.plan, table)
+        key = ITEM_KEY[self._run.plan.program]
+        earlier = [attempt for attempt in self._run.attempts(self._sid) if attempt < self._lease.attempt]
+        for attempt in earlier:
+            self._adopt(attempt, expected)
+        items: list[Item] = [item for item in table.to_pylist() if item[key] not in self._delivery.keys]
+        items = self._bury(items, poisoned(self._run, self._sid, earlier), key)
+        outcome = self._generate(items, min(MAX_PART_ITEMS, max(1, -(-len(expected) // 4))))
+        return self._commit() if outcome is None else outcome
+
+    def _adopt(self, attempt: int, expected: dict[str, int]) -> None:
+        """Take over proven parts of an earlier attempt that hold nothing that is already here."""
+        store, plan = self._run.store, self._run.plan
+        for name in store.list(out_folder(self._sid, attempt)):
+            part = named_part(store, f"{out_folder(self._sid, attempt)}/{name}")
+            table = None if part is None else read_part(store, plan, part)
+            if part is None or not isinstance(table, pa.Table):
+                self._log.event("part_not_adopted", level="warning", shard=self._sid, part=name, reason=table or "not readable")
+                continue
+            reason = judge_rows(plan, expected, table)
+            keys = set(table.column(ITEM_KEY[plan.program]).to_pylist())
+            if reason is not None or keys & self._delivery.keys:
+                self._log.event(
+                    "part_not_adopted", level="warning", shard=self._sid, part=name, reason=reason or "its items are here already"
+                )
+                continue
+            self._delivery.add(part, keys, failures_of(table))
+            self._log.event("part_adopted", shard=self._sid, part=name, rows=part.rows, from_attempt=attempt)
+
+    def _bury(self, items: list[Item], poison: set[str], key: str) -> list[Item]:
+        """Declare poison items failed and return the others."""
+        for item in items:
+            if item[key] in poison:
+                self._log.event("poison", level="error", shard=self._sid, item=item[key])
+                self._buffer.append(self._program.failed(item, self._origin, "poison", "in flight when two attempts died"))
+        return [item for item in items if item[key] not in poison]
+
+    def _generate(self, items: list[Item], part_items: int) -> Outcome | None:
+        for finished in self._program.generate(items, self._origin, self._lease.begun):
+            self._buffer.append(finished)
+            self._lease.tick()
+            if len(self._buffer) >= part_items:
+                self._flush()
+                if self._run.store.exists(commit_name(self._sid)):
+                    return self._lose()
+            if self._stopping():
+                self._flush()
+                return "released"
+        self._flush()
+        return None
+
+    def _flush(self) -> None:
+        if not self._buffer:
+            return
+        rows: list[Row] = [row for finished in self._buffer for row in finished.rows]
+        folder = out_folder(self._sid, self._lease.attempt)
+        part = write_part(self._run.store, self._run.plan.program, folder, self._flushed, rows)
+        failures = Counter(row["failure_class"] for row in rows if row["failure_class"] is not None)
+        self._delivery.add(part, {finished.key for finished in self._buffer}, failures)
+        self._flushed += 1
+        self._buffer = []
+        self._lease.done(len(self._delivery.keys))
+        reach("part_flushed")
+
+    def _commit(self) -> Outcome:
+        delivery = self._delivery
+        commit = Commit(
+            shard=self._sid,
+            attempt=self._lease.attempt,
+            worker_id=self._origin.worker_id,
+            files=tuple(delivery.files),
+            rows=delivery.rows,
+            failures=dict(sorted(delivery.failures.items())),
+        )
+        reach("before_commit")
+        if not self._run.store.create_if_absent(commit_name(self._sid), to_bytes(commit)):
+            return self._lose()
+        reach("after_commit")
+        self._log.event("committed", shard=self._sid, attempt=commit.attempt, rows=commit.rows, failures=commit.failures)
+        return "committed"
+
+    def _lose(self) -> Outcome:
+        """Another attempt committed first: put this attempt's files aside, except those that the winner adopted."""
+        winner = self._run.commit(self._sid)
+        adopted = {part.path for part in winner.files} if winner is not None else set()
+        folder, aside = out_folder(self._sid, self._lease.attempt), superseded_folder(self._sid, self._lease.attempt)
+        for name in self._run.store.list(folder):
+            if f"{folder}/{name}" not in adopted:
+                self._run.store.move(f"{folder}/{name}", f"{aside}/{name}")
+        self._log.event("superseded", shard=self._sid, attempt=self._lease.attempt, winner=winner.attempt if winner else None)
+        return "lost"
