@@ -111,12 +111,9 @@ def test_write_once_refuses_other_fingerprint_unless_restated(spark, lake):
 
 
 def test_a_frame_that_does_not_fit_names_every_difference(spark, lake):
-    wrong = (
-        alerts(spark, 1, [1])
-        .drop("message")
-        .withColumn("value", alerts(spark, 1, [1])["value"].cast("string"))
-        .withColumnRenamed("bound", "limit")
-    )
+    from pyspark.sql import functions as F
+
+    wrong = alerts(spark, 1, [1]).drop("message").withColumn("value", F.col("value").cast("string")).withColumnRenamed("bound", "limit")
     with pytest.raises(SchemaMismatchError) as caught:
         write_slice(spark, lake, intent(ALERTS, 1, "f"), lambda: wrong)
     assert all(part in str(caught.value) for part in ("message is missing", "limit is not a column", "value is string, expected double"))

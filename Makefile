@@ -1,0 +1,57 @@
+# verilake: `make help` lists what there is. Everything sets itself up: a virtual environment, pinned packages, Java, the two Delta jars.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+DEMO   ?= .demo
+ROUNDS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint unit setup lock zip clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+demo: $(VENV)/.core ## build the environment, harvest a corpus from this Python installation, run two rounds, print what happened
+	@$(BIN)/verilake demo $(DEMO) --rounds $(ROUNDS)
+
+test: $(VENV)/.dev zip ## the whole test suite
+	$(BIN)/python -m pytest
+
+unit: $(VENV)/.dev ## the tests that start no JVM, in seconds
+	$(BIN)/python -m pytest tests/unit
+
+lint: $(VENV)/.dev ## ruff, mypy --strict, the import law
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+setup: $(VENV)/.dev ## everything that developing needs, without running anything
+
+zip: dist/verilake.zip ## dist/verilake.zip for spark-submit --py-files
+
+SOURCES := $(shell find schemas udfs gpu_workers jobs conf -name '*.py' -o -name '*.toml' -o -path '*/prompts/*' -type f 2>/dev/null)
+dist/verilake.zip: $(SOURCES) $(VENV)/.core
+	@$(BIN)/python -m jobs.bundle $@
+
+# The lock files name versions and hashes, no registry; --no-deps because every dependency stands in the lock.
+$(VENV)/.core: requirements.lock pyproject.toml
+	@sh .ci/java.sh
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/verilake jars
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.lock $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-dev.lock
+	@touch $@
+
+lock: ## resolve the newest versions that pyproject.toml allows into the two lock files
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate --generate-hashes -o requirements.lock pyproject.toml .ci/build.in
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate --generate-hashes -c requirements.lock --extra dev -o requirements-dev.lock pyproject.toml .ci/build.in
+
+clean: ## remove what was built; keeps the demo's workspace
+	rm -rf $(VENV) dist build *.egg-info .pytest_cache .ruff_cache .mypy_cache

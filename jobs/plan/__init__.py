@@ -1,0 +1,1 @@
+"""The parts of plan_round: who may be planned, and who is."""

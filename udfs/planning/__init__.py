@@ -1,0 +1,1 @@
+"""How many prompts of which kind a round takes."""
