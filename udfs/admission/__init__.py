@@ -1,0 +1,1 @@
+"""Checks that a candidate question must pass before it becomes a task."""

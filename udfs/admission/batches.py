@@ -1,0 +1,185 @@
+"""Admission over Arrow batches: what Spark maps over candidates, documents, earlier tasks and admitted items."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from schemas.conf import Form
+from schemas.contract import AnswerContract
+from schemas.gold.prompts import PROMPTS
+from schemas.ids import canonical_json, content_id
+from schemas.silver.qa import QA
+from schemas.silver.qa_verdicts import QA_VERDICTS
+from udfs.admission.checks import Window, check_item
+from udfs.admission.keys import answer_key, question_key
+from udfs.extract import patterns
+from udfs.extract.candidate import normal
+from udfs.prompts.passages import passage_around
+from udfs.prompts.render import render
+
+Batches = Iterator[pa.RecordBatch]
+
+#: How much of the document is carried before and after the evidence, in code points: enough to quote it with its surroundings.
+WINDOW = 1200
+
+WINDOW_COLUMNS = (
+    pa.field("window", pa.string()),
+    pa.field("window_start", pa.int64()),
+    pa.field("n_chars", pa.int64()),
+    pa.field("licence", pa.string()),
+)
+#: A candidate with its part of the document, and what the row checks found.
+CHECKED = pa.schema(
+    [
+        *(pa.field(f.name, f.type, nullable=f.nullable) for f in QA.schema),
+        *WINDOW_COLUMNS,
+        pa.field("row_reason", pa.string()),
+        pa.field("row_evidence", pa.string(), nullable=False),
+        pa.field("row_probes", pa.string(), nullable=False),
+        pa.field("question_key", pa.string(), nullable=False),
+        pa.field("answer_key", pa.string(), nullable=False),
+        pa.field("pattern_answer", pa.string(), nullable=False),
+        pa.field("order_key", pa.string(), nullable=False),
+    ]
+)
+PATTERNS = pa.schema(
+    [
+        pa.field("pattern", pa.string(), nullable=False),
+        pa.field("pattern_answer", pa.string(), nullable=False),
+        pa.field("doc_id", pa.string(), nullable=False),
+    ]
+)
+EARLIER = pa.schema(
+    [
+        pa.field("task_id", pa.string(), nullable=False),
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("answer", pa.string(), nullable=False),
+        pa.field("question_key", pa.string(), nullable=False),
+        pa.field("answer_key", pa.string(), nullable=False),
+    ]
+)
+
+
+def _gold(contract: str, answer: str) -> str:
+    """Gold of a stored contract; the answer itself where the contract is none."""
+    try:
+        gold = json.loads(contract)["gold"]
+    except (ValueError, KeyError, TypeError):
+        return answer
+    return gold if isinstance(gold, str) else answer
+
+
+def check_batches(batches: Batches, *, max_near_misses: int) -> Batches:
+    """Candidates with their windows -> ``CHECKED``.
+
+    Args:
+        batches: columns of silver.qa and ``WINDOW_COLUMNS`` (null where the document is missing).
+        max_near_misses: setting.
+    """
+    for batch in batches:
+        rows: list[dict[str, Any]] = []
+        for item in batch.to_pylist():
+            window = None if item["window"] is None else Window(item["window"], item["window_start"], item["n_chars"])
+            checked = check_item(item, window, max_near_misses=max_near_misses)
+            item |= {
+                "row_reason": checked.reason,
+                "row_evidence": canonical_json(checked.evidence),
+                "row_probes": canonical_json(checked.probes),
+                "question_key": checked.question_key,
+                "answer_key": checked.answer_key,
+                "pattern_answer": normal(_gold(item["contract"], item["answer"])),
+                "order_key": content_id("base_rate", item["qa_id"]),
+            }
+            rows.append(item)
+        yield pa.RecordBatch.from_pylist(rows, schema=CHECKED)
+
+
+def pattern_batches(batches: Batches) -> Batches:
+    """Documents (doc_id, title, text) -> ``PATTERNS``: every question that any of their sentences could have been made into."""
+    for batch in batches:
+        for doc in batch.to_pylist():
+            found = patterns(doc["text"], doc["title"])
+            yield pa.RecordBatch.from_pydict(
+                {"pattern": [p for p, _ in found], "pattern_answer": [a for _, a in found], "doc_id": [doc["doc_id"]] * len(found)},
+                schema=PATTERNS,
+            )
+
+
+def earlier_batches(batches: Batches) -> Batches:
+    """Tasks of earlier ingests (task_id, kind, answer, question, contract) -> ``EARLIER``."""
+    for batch in batches:
+        rows = [
+            {
+                "task_id": row["task_id"],
+                "kind": row["kind"],
+                "answer": row["answer"],
+                "question_key": question_key(row["question"]),
+                "answer_key": answer_key(AnswerContract.model_validate_json(row["contract"])),
+            }
+            for row in batch.to_pylist()
+        ]
+        yield pa.RecordBatch.from_pylist(rows, schema=EARLIER)
+
+
+def verdict_of(row: dict[str, Any]) -> dict[str, Any]:
+    """One row of silver.qa_verdicts from the outcomes of all checks; the first failing one gives the reason.
+
+    Args:
+        row: ``CHECKED`` and, each null where it does not apply, ``collision_answer, collision_doc``, ``question_reason, question_other``,
+            ``base_rank, base_cap, base_items``.
+    """
+    probes = json.loads(row["row_probes"])
+    collision = None if row["collision_doc"] is None else {"doc_id": row["collision_doc"], "answer": row["collision_answer"]}
+    probes["collision"] = collision or "none"
+    asked = None if row["question_reason"] is None else {"other": row["question_other"], "reason": row["question_reason"]}
+    probes["question"] = asked or ("unique" if row["row_reason"] is None and collision is None else "not compared")
+    rated = row["base_rank"] is not None
+    rate = {"rank": row["base_rank"], "cap": row["base_cap"], "items_of_kind": row["base_items"]}
+    probes["base_rate"] = rate if rated else "not compared"
+    reason, evidence = "admitted", {}
+    if row["row_reason"] is not None:
+        reason, evidence = row["row_reason"], json.loads(row["row_evidence"])
+    elif collision is not None:
+        reason, evidence = "collision", collision
+    elif asked is not None:
+        reason, evidence = row["question_reason"], {"other": row["question_other"]}
+    elif rated and row["base_rank"] > row["base_cap"]:
+        reason, evidence = "base_rate", rate
+    state = "admitted" if reason == "admitted" else "rejected"
+    return {
+        "qa_id": row["qa_id"],
+        "ingest_id": row["ingest_id"],
+        "kind": row["kind"],
+        "state": state,
+        "reason": reason,
+        "evidence": canonical_json(evidence),
+        "probes": canonical_json(probes),
+    }
+
+
+def verdict_batches(batches: Batches) -> Batches:
+    """Outcomes of all checks -> rows of silver.qa_verdicts."""
+    for batch in batches:
+        yield pa.RecordBatch.from_pylist([verdict_of(row) for row in batch.to_pylist()], schema=QA_VERDICTS.schema)
+
+
+def prompt_batches(batches: Batches, *, forms: Sequence[Form], n_options: int) -> Batches:
+    """Tasks with their windows and a pool of same-kind answers -> rows of gold.prompts, one for every form that can be had soundly.
+
+    Args:
+        batches: columns of gold.tasks, ``WINDOW_COLUMNS``, and ``pool`` (list of strings or null).
+        forms: which forms.
+        n_options: wished number of options of a choice.
+    """
+    for batch in batches:
+        rows: list[dict[str, Any]] = []
+        for task in batch.to_pylist():
+            offset = task["window_start"]
+            passage = passage_around(task["window"], task["evidence_start"] - offset, task["evidence_end"] - offset)
+            made = (render(task, form, passage=passage, pool=task["pool"] or (), n_options=n_options) for form in forms)
+            rows.extend(row for row in made if row is not None)
+        yield pa.RecordBatch.from_pylist(rows, schema=PROMPTS.schema)
