@@ -46,7 +46,8 @@ def fold_samples(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Counts, group statistics and majority of the samples of one prompt.
 
     Args:
-        samples: structs of run_id, sample_index, trajectory_id, reward (null = unknown), correct (bool), answer; in any order.
+        samples: structs, in any order: run_id, sample_index, trajectory_id; reward (null = unknown); solved (the outcome's verdict is
+            correct); agrees (the answer is right, whatever its form: only this speaks of the gold); answer.
 
     Returns:
         The columns of silver.task_stats that follow from these samples alone.
@@ -54,11 +55,11 @@ def fold_samples(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
     ordered = sorted(samples, key=lambda s: (s["run_id"], s["sample_index"], s["trajectory_id"]))
     stats = group_statistics([s["reward"] for s in ordered])
     valid = [s for s in ordered if s["reward"] is not None]
-    majority = majority_answer((s["answer"], s["correct"]) for s in valid)
+    majority = majority_answer((s["answer"], s["agrees"]) for s in valid)
     return {
         "n": stats.n,
         "n_valid": len(valid),
-        "k": sum(s["correct"] for s in valid),
+        "k": sum(s["solved"] for s in valid),
         "reward_mean": stats.mean,
         "reward_std_unbiased": stats.std_unbiased,
         "reward_std_population": stats.std_population,
