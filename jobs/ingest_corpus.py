@@ -1,0 +1,162 @@
+"""ingest_corpus: files of any known format -> bronze.documents, and what could not be read -> bronze.rejects."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from jobs.context import JobContext, JobReport, JobRun
+from jobs.ingest.manifest import Manifest, NothingReadableError, build_manifest, ordinal_of
+from jobs.lake.locks import exclusive
+from schemas.bronze.documents import DOCUMENTS
+from schemas.bronze.rejects import REJECTS
+from schemas.errors import InputRefusedError
+from udfs.readers.arrow import ITEMS, InputChangedError, files_table, read_batches
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_LOG = logging.getLogger("verilake.ingest")
+#: Tasks per core of the cluster, so that files of unequal size spread.
+_TASKS_PER_CORE = 4
+
+
+def run(ctx: JobContext, paths: Sequence[str], *, source: str | None = None) -> JobReport:
+    """Ingest files and directories; the same content again is nothing to do.
+
+    Args:
+        ctx: context.
+        paths: files and directories, which every executor must see under the same path.
+        source: name of the collection; the stem of each file where None.
+
+    Raises:
+        InputRefusedError: a path is missing, or nothing in the input can be taken; nothing was written.
+    """
+    manifest = build_manifest(ctx, [str(path) for path in paths], source)
+    # One ingest at a time: its ordinal and what it repeats depend on those before it.
+    with (
+        exclusive(ctx.workspace.locks_root, "ingest_corpus"),
+        ctx.open(
+            "ingest_corpus", f"ingest={manifest.ingest_id}",
+            reads={}, writes={DOCUMENTS: manifest.ingest_id, REJECTS: manifest.ingest_id},
+            settings=ctx.config.ingest,
+        ) as job,
+    ):  # fmt: skip
+        if not job.done:
+            _LOG.info("reading %d files, %d bytes", len(manifest.files), manifest.size)
+            _ingest(ctx, job, manifest)
+    return job.report()
+
+
+def _ingest(ctx: JobContext, job: JobRun, manifest: Manifest) -> None:
+    from pyspark import StorageLevel
+
+    # On disk, not in memory: it is read three times, and parsed once.
+    items = read_items(ctx, manifest).persist(StorageLevel.DISK_ONLY)
+    try:
+        _refuse_nothing(items, manifest)
+        seq = ordinal_of(ctx.lake, manifest.ingest_id)
+        losers = repeated(ctx, items, manifest.ingest_id, seq).persist(StorageLevel.DISK_ONLY)
+        job.write(DOCUMENTS, lambda: documents(ctx, items, losers, manifest.ingest_id, seq))
+        job.write(REJECTS, lambda: rejects(ctx, items, losers, manifest.ingest_id))
+        counts = {row["reason"]: row["count"] for row in job.read_written(REJECTS).groupBy("reason").count().collect()}
+        kept = job.read_written(DOCUMENTS).count()
+        job.count(input=items.count(), documents=kept, rejects=dict(sorted(counts.items())), files=len(manifest.files))
+        losers.unpersist()
+    finally:
+        items.unpersist()
+
+
+def read_items(ctx: JobContext, manifest: Manifest) -> DataFrame:
+    """``ITEMS``: every record and reject of every file, read by the executors, one file a task at the least."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    # Largest first and dealt round robin, so that tasks end at about the same time.
+    order = sorted(range(len(manifest.files)), key=lambda at: (-manifest.files[at].size, manifest.files[at].relative))
+    table = files_table([manifest.files[at] for at in order], [manifest.digests[at] for at in order])
+    tasks = min(len(order), _TASKS_PER_CORE * ctx.spark.sparkContext.defaultParallelism)
+    files = ctx.spark.createDataFrame(table).repartition(tasks)
+    return files.mapInArrow(partial(read_batches, conf=ctx.config.ingest), from_arrow_schema(ITEMS))
+
+
+def repeated(ctx: JobContext, items: DataFrame, ingest_id: str, seq: int) -> DataFrame:
+    """``path, position, detail`` of records whose doc_id an earlier ingest holds, or an earlier place of this one.
+
+    The earlier place is the smaller (path, position), whatever the order of reading.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    keys = items.where("reason IS NULL").select("doc_id", "path", "position")
+    place = Window.partitionBy("doc_id").orderBy("path", "position")
+    within = keys.select(
+        "doc_id", "path", "position",
+        F.row_number().over(place).alias("n"), F.first("path").over(place).alias("p"), F.first("position").over(place).alias("at"),
+    )  # fmt: skip
+    held = ctx.read(DOCUMENTS).where(f"ingest_seq < {seq} AND ingest_id != '{ingest_id}'")
+    earlier = held.groupBy("doc_id").agg(F.min_by("ingest_id", "ingest_seq").alias("earlier"))
+    return (
+        within.join(earlier, "doc_id", "left")
+        .where("earlier IS NOT NULL OR n > 1")
+        .select(
+            "path",
+            "position",
+            F.when(F.col("earlier").isNotNull(), F.concat(F.lit("equal source, uri and text in ingest "), "earlier"))
+            .otherwise(F.concat(F.lit("equal source, uri and text at "), "p", F.lit(", position "), F.col("at").cast("string")))
+            .alias("repeats"),
+        )
+    )
+
+
+def documents(ctx: JobContext, items: DataFrame, losers: DataFrame, ingest_id: str, seq: int) -> DataFrame:
+    """Rows of bronze.documents."""
+    from pyspark.sql import functions as F
+
+    first = items.where("reason IS NULL").join(losers.select("path", "position"), ["path", "position"], "left_anti")
+    return first.select(
+        "doc_id", F.lit(ingest_id).alias("ingest_id"), F.lit(seq).alias("ingest_seq"), "source", "uri", "title", "text", "licence",
+        "metadata", "path", "position", F.lit(ctx.now).alias("fetched_at"),
+    )  # fmt: skip
+
+
+def rejects(ctx: JobContext, items: DataFrame, losers: DataFrame, ingest_id: str) -> DataFrame:
+    """Rows of bronze.rejects: what the readers refused, and the records that repeat another."""
+    from pyspark.sql import functions as F
+
+    columns = ["path", "position", "source", "reason", "detail", "first_bytes"]
+    refused = items.where("reason IS NOT NULL").select(*columns)
+    again = (
+        items.where("reason IS NULL").drop("reason", "detail").join(losers, ["path", "position"])
+        .withColumn("reason", F.lit("duplicate_record")).withColumnRenamed("repeats", "detail").select(*columns)
+    )  # fmt: skip
+    return refused.unionByName(again).select(
+        F.lit(ingest_id).alias("ingest_id"), "source", "path", "position", "reason", "detail", "first_bytes",
+        F.lit(ctx.now).alias("rejected_at"),
+    )  # fmt: skip
+
+
+def _refuse_nothing(items: DataFrame, manifest: Manifest) -> None:
+    """The first pass over the input, in which files that changed meanwhile are found out, too."""
+    from pyspark.errors import PythonException
+
+    try:
+        found = {row["reason"]: row["count"] for row in items.groupBy("reason").count().collect()}
+    except PythonException as error:
+        raise _changed(error) from None
+    if None in found:
+        return
+    worst = items.orderBy("path", "position").select("path", "position", "detail").first()
+    raise NothingReadableError.from_rejects(len(manifest.files), found, f"{worst['path']}, position {worst['position']}: {worst['detail']}")
+
+
+def _changed(error: Exception) -> Exception:
+    """The error of a task as the one it was before Spark wrapped it; any other error as it is."""
+    marker = f"{InputChangedError.__name__}: "
+    line = next((line for line in _lines(error) if marker in line), None)
+    return InputRefusedError(line.partition(marker)[2].strip()) if line is not None else error
+
+
+def _lines(error: Exception) -> Iterator[str]:
+    yield from str(error).splitlines()
