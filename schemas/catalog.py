@@ -19,6 +19,7 @@ from schemas.gold.worker_metrics import WORKER_METRICS
 from schemas.ops.job_runs import JOB_RUNS
 from schemas.ops.rounds import ROUNDS
 from schemas.silver.calls import CALLS
+from schemas.silver.document_profiles import DOCUMENT_PROFILES
 from schemas.silver.document_verdicts import DOCUMENT_VERDICTS
 from schemas.silver.documents import DOCUMENTS as SILVER_DOCUMENTS
 from schemas.silver.interactions import INTERACTIONS
@@ -36,6 +37,7 @@ ALL_TABLES: tuple[Table, ...] = (
     REJECTS,
     REPLIES,
     ROLLOUTS,
+    DOCUMENT_PROFILES,
     SILVER_DOCUMENTS,
     DOCUMENT_VERDICTS,
     QA,
