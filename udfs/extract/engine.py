@@ -8,16 +8,17 @@ from typing import Any
 
 from udfs.extract.candidate import Candidate, normal
 from udfs.extract.cloze import at_clause_end, cloze_pattern, clozes, sentences, spans_of, stem_of
+from udfs.extract.definitions import base_classes, described_names
 from udfs.extract.outline import Outline, outline
 from udfs.extract.reference import exceptions_raised, version_changes
 from udfs.extract.segment import MAX_LOOK
-from udfs.extract.structured import base_classes, constants, described_names, param_defaults
+from udfs.extract.values import constants, param_defaults
 
 #: Version of the rules: part of the request hash, so that a changed rule asks anew.
-VERSION = "1"
+VERSION = "2"
 #: Which kinds a document's quota goes to first, one of each in turn.
 KIND_ORDER = (
-    "cloze_date", "cloze_number", "cloze_year", "cloze_name", "special_method", "version_changed", "exception_raised", "docstring_name",
+    "cloze_date", "cloze_number", "cloze_year", "cloze_name", "cloze_code", "special_method", "version_changed", "exception_raised", "docstring_name",
     "base_class", "constant_value", "param_default",
 )  # fmt: skip
 

@@ -92,7 +92,7 @@ def leaks(answer: str, prompt: str) -> str | None:
     telling = [part for part in parts if part not in STOPWORDS and part not in GENERIC_PARTS] or parts
     if not telling:
         return None
-    words = {part for part in _parts(prompt) if part not in STOPWORDS}
+    words = {part for part in _parts(prompt) if part not in STOPWORDS or part in telling}
     stems = {stem(word) for word in words}
     blob = " ".join(sorted(words))
     return next((word for word in telling if _word_leaks(word, words, stems, blob)), None)

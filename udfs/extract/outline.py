@@ -6,19 +6,26 @@ import re
 from dataclasses import dataclass
 
 from udfs.extract.segment import Block, blocks_of, is_rule
-from udfs.extract.signature import Signature, signature_at
+from udfs.extract.signature import MAX_SIGNATURE, Signature, signature_at
 
 _MAX_TITLE = 100
+#: Blocks of a document that are tried as signatures; each try looks at no more than ``MAX_SIGNATURE`` code points.
+MAX_TRIES = 4000
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A block with what it is about: ``topic`` is the title in force, ``definition`` the signature it explains."""
+    """A block with what it is about.
+
+    ``topic`` is the title in force, ``definition`` the signature above it; ``direct`` says that the block is indented like the first
+    one under that signature (deeper ones may explain something that is no signature, such as an operator).
+    """
 
     block: Block
     topic: str | None
     definition: Signature | None
+    direct: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +54,29 @@ class Outline:
 
 
 def _signatures(text: str, block: Block) -> list[Signature]:
-    """Signatures of a block, all of whose lines belong to signatures or to the list of bases; else none."""
+    """Signatures of a block, all of whose lines belong to signatures or to the list of bases; else none.
+
+    A signature may be wrapped beyond its block (its continuation is indented), but not beyond a blank line.
+    """
+    blank = text.find("\n\n", block.end - 1, block.end + MAX_SIGNATURE)
+    limit = blank if blank >= 0 else block.end + MAX_SIGNATURE
     found: list[Signature] = []
     covered = block.start
     for line in block.lines:
         if line.start < covered or text.startswith("Bases:", line.start):
             continue
-        signature = signature_at(text, line.start)
+        signature = signature_at(text, line.start, limit)
         if signature is None:
             return []
         found.append(signature)
         covered = signature.end
     return found
+
+
+def _may_begin(text: str, block: Block) -> bool:
+    """A cheap look before a parse: a bracket or a keyword within the first line."""
+    line = block.lines[0]
+    return text.find("(", line.start, line.end) >= 0 or text.startswith(("class ", "exception "), line.start)
 
 
 def _belongs(signature: Signature, title: str | None) -> bool:
@@ -81,11 +99,16 @@ def _first_line_title(text: str, blocks: list[Block]) -> str | None:
 def _definitions(text: str, title: str | None, blocks: list[Block]) -> dict[int, list[Definition]]:
     """Definitions by the index of their block."""
     found: dict[int, list[Definition]] = {}
+    tries = MAX_TRIES
     for index, block in enumerate(blocks):
-        signatures = [] if block.heading or block.bullet else _signatures(text, block)
+        if block.heading or block.bullet or tries <= 0 or not _may_begin(text, block):
+            continue
+        tries -= 1
+        signatures = _signatures(text, block)
         if not signatures:
             continue
-        following = blocks[index + 1] if index + 1 < len(blocks) else None
+        covered = signatures[-1].end
+        following = next((later for later in blocks[index + 1 : index + 20] if later.start >= covered), None)
         indented = following is not None and following.indent > block.indent and block.blank_before and following.blank_before
         named = all(signature.marked or _belongs(signature, title) for signature in signatures)
         if named or (indented and all(signature.called for signature in signatures)):
@@ -101,23 +124,28 @@ def outline(text: str, title: str | None) -> Outline:
     topic = given or _first_line_title(text, blocks)
     definitions = _definitions(text, given or topic, blocks)
     passages: list[Passage] = []
-    open_definitions: list[tuple[int, Signature]] = []
+    open_definitions: list[Definition] = []
     page_definition: Signature | None = None
+    covered = 0
     for index, block in enumerate(blocks):
         if block.heading:
             topic = _heading_text(text, block) if block.heading == 1 and given is None else topic
             open_definitions = []
             continue
-        while open_definitions and open_definitions[-1][0] >= block.indent:
+        while open_definitions and open_definitions[-1].block.indent >= block.indent:
             open_definitions.pop()
         if index in definitions:
-            signature = definitions[index][0].signature
-            open_definitions.append((block.indent, signature))
-            if signature.name == given:
-                page_definition = signature
+            open_definitions.append(definitions[index][0])
+            covered = definitions[index][-1].signature.end
+            if open_definitions[-1].signature.name == given:
+                page_definition = open_definitions[-1].signature
             continue
-        definition = open_definitions[-1][1] if open_definitions else page_definition
-        passages.append(Passage(block, topic, definition))
+        if block.start < covered:
+            continue  # the rest of a wrapped signature
+        definition = open_definitions[-1].signature if open_definitions else page_definition
+        body = open_definitions[-1].body if open_definitions else None
+        direct = body is None or block.indent == body.indent
+        passages.append(Passage(block, topic, definition, direct))
     flat = tuple(item for index in sorted(definitions) for item in definitions[index])
     return Outline(text, given or _first_line_title(text, blocks), tuple(passages), flat)
 

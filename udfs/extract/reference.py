@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
-from udfs.extract.candidate import BLANK, Candidate, one_line, pattern_id, text_contract
+from udfs.extract.candidate import BLANK, MAX_DISTRACTORS, Candidate, one_line, pattern_id, text_contract
 from udfs.extract.leak import leaks
 from udfs.extract.outline import Outline, Passage
 from udfs.extract.segment import sentences_of
@@ -20,14 +21,16 @@ _CHANGED = re.compile(
 _EXCEPTION = re.compile(
     r"(?<![\w.`])(?P<name>(?:[A-Za-z_]\w*\.){0,3}[A-Z][A-Za-z0-9]*(?:Error|Exception|Interrupt|Exit|StopIteration|StopAsyncIteration))(?!\w)"
 )
+#: Code points of a document that are searched for versions and exceptions that could be wrong answers.
+MAX_MENTIONS = 50_000
 _RAISES = re.compile(r"\b[Rr]ais(?:es?|ed|ing)\b")
 _CONDITION = re.compile(r"\b(?:if|when|unless|on|for)\b")
-_CODE_MARKS = re.compile(r"[{}<>|\\=;~^]|>>>")
+_CODE_MARKS = re.compile(r"[{}<>|\\=;~^#\[\]]|^[^A-Z\"“_`]|\w\('")
 
 
 def _subject(passage: Passage) -> str | None:
     """The definition that a passage explains, else its topic."""
-    if passage.definition is not None:
+    if passage.definition is not None and passage.direct:
         return passage.definition.name
     return one_line(passage.topic) if passage.topic else None
 
@@ -35,7 +38,7 @@ def _subject(passage: Passage) -> str | None:
 def version_changes(doc: Outline) -> Iterator[Candidate]:
     """The version is the answer of `Changed in version X: ...` and `New in version X`."""
     text = doc.text
-    versions = list(dict.fromkeys(match["version"] for match in _CHANGED.finditer(text[:200000])))
+    versions = list(dict.fromkeys(match["version"] for match in _CHANGED.finditer(text[:MAX_MENTIONS])))
     for passage in doc.passages:
         block, subject = passage.block, _subject(passage)
         match = _CHANGED.match(text, block.start, block.end)
@@ -62,13 +65,13 @@ def version_changes(doc: Outline) -> Iterator[Candidate]:
             evidence=(block.start, end),
             contract=text_contract(match["version"], f"version {match['version']}"),
             pattern=pattern_id("version_changed", subject if not description else "", verb, description),
-            distractors=tuple(version for version in versions if version != match["version"]),
+            distractors=tuple(islice((version for version in versions if version != match["version"]), MAX_DISTRACTORS)),
             reason=_version_reason(passage, description, question, match["version"], verb),
         )
 
 
 def _version_reason(passage: Passage, description: str, question: str, version: str, verb: str) -> str | None:
-    if not description and passage.definition is None:
+    if not description and not (passage.definition and passage.direct):
         return "no_subject"
     if not description and verb == "changed":
         return "no_description"
@@ -82,6 +85,7 @@ def _version_reason(passage: Passage, description: str, question: str, version: 
 def exceptions_raised(doc: Outline) -> Iterator[Candidate]:
     """The exception is blanked in a sentence that says on which condition it is raised."""
     text = doc.text
+    mentioned = sorted({match["name"].rpartition(".")[2] for match in _EXCEPTION.finditer(text[:MAX_MENTIONS])})
     for passage in doc.passages:
         subject = _subject(passage)
         if subject is None:
@@ -96,7 +100,9 @@ def exceptions_raised(doc: Outline) -> Iterator[Candidate]:
             name = names[0]["name"]
             last = name.rpartition(".")[2]
             place = (names[0].end("name") - len(last), names[0].end("name"))
-            stem = one_line(text[start : names[0].start()] + BLANK + text[names[0].end() : end])
+            stem = re.sub(
+                r"\b([Aa])n? (?=[\"“`]*____)", r"\1(n) ", one_line(text[start : names[0].start()] + BLANK + text[names[0].end() : end])
+            )
             question = f"`{subject}`: which exception fills the blank? “{stem}”"
             yield Candidate(
                 kind="exception_raised",
@@ -106,7 +112,7 @@ def exceptions_raised(doc: Outline) -> Iterator[Candidate]:
                 evidence=(start, end),
                 contract=text_contract(last, name),
                 pattern=pattern_id("exception_raised", subject, stem),
-                distractors=tuple(sorted({m["name"].rpartition(".")[2] for m in _EXCEPTION.finditer(text[:200000])} - {last})),
+                distractors=tuple(islice((other for other in mentioned if other != last), MAX_DISTRACTORS)),
                 reason=_exception_reason(passage, sentence, stem, question, last, len(names)),
             )
 
@@ -114,9 +120,9 @@ def exceptions_raised(doc: Outline) -> Iterator[Candidate]:
 def _exception_reason(passage: Passage, sentence: str, stem: str, question: str, answer: str, count: int) -> str | None:
     if count > 1:
         return "several_candidates"
-    if passage.definition is None:
-        return "no_subject"
-    if not 6 <= len(stem.split()) <= 32:
+    if "ubclass of" in stem:
+        return "inheritance"
+    if not (7 if passage.definition and passage.direct else 10) <= len(stem.split()) <= 32:
         return "length"
     if _CODE_MARKS.search(sentence):
         return "code"

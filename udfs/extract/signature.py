@@ -98,8 +98,8 @@ def _parameters(text: str, pieces: list[tuple[int, int]]) -> tuple[Parameter, ..
     return tuple(found)
 
 
-def signature_at(text: str, start: int) -> Signature | None:
-    """The signature that begins at ``start``, the first visible code point of a line; None where there is none."""
+def signature_at(text: str, start: int, limit: int) -> Signature | None:
+    """The signature that begins at ``start``, the first visible code point of a line, and closes before ``limit``; else None."""
     head = _HEAD.match(text, start)
     if head is None:
         return None
@@ -110,7 +110,7 @@ def signature_at(text: str, start: int) -> Signature | None:
         if kind not in ("class", "exception") or _TAIL.match(text, head.end()) is None:
             return None
         return Signature(start, head.end(), name, name_start, is_class=True, parameters=(), called=False, marked=marked)
-    found = split_arguments(text, head.end(), min(len(text), head.end() + MAX_SIGNATURE))
+    found = split_arguments(text, head.end(), min(len(text), limit))
     if found is None:
         return None
     pieces, close = found

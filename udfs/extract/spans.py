@@ -23,6 +23,13 @@ _MEASURE = "(?:" + "|".join(UNITS.split()) + ")"
 _QUANTITY = re.compile(
     rf"(?<![\w.,@$£€#/+-])(?P<number>{NUMBER})[ \n]+(?P<unit>(?:square |cubic )?{_MEASURE})(?![\w-]| @-@)(?P<twin> ?\( [^()]{{1,40}} \)| ?\([^()]{{1,40}}\))?"
 )
+#: Numbers that name a standard; the label stays visible.
+_STANDARD = re.compile(r"(?<![\w-])(?:RFC|PEP|ISO|IEEE|FIPS)[ -](?P<number>\d{2,5})(?![\w.,]*\d)")
+_HYPHENATED = re.compile(r"(?<![\w.,$#/+-])(?P<number>\d+)(?P<unit>[ -](?:bit|byte|character|digit|tuple))(?![\w-])")
+#: Names of code: quoted or in backticks, or called.
+_CODE = re.compile(
+    r"(?:(?P<open>``?|[\"“])(?P<quoted>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(?P<call>\(\))?(?P<close>``?|[\"”]))|(?<![\w.\"`'*])(?P<bare>[A-Za-z_]\w{2,}(?:\.\w+)*)\(\)"
+)
 _MONTH = "(?:" + "|".join(MONTHS) + ")"
 _YEAR = r"(?:1[0-9]|20)\d\d"
 _DATE = re.compile(
@@ -39,7 +46,7 @@ _TITLES = word_set(
 class Span:
     """A possible answer: its offsets, those of the stretch that the blank covers, and what the contract needs."""
 
-    kind: str  # number, date, year, name
+    kind: str  # number, date, year, name, code
     start: int
     end: int
     blank: tuple[int, int]
@@ -54,10 +61,20 @@ def plain_number(written: str) -> str:
 
 def quantities(text: str, start: int, end: int) -> list[Span]:
     """Numbers with a unit; the blank covers the number, and a conversion in parentheses is cut out of the question with ``blank``'s tail."""
-    return [
-        Span("number", *match.span("number"), match.span(), plain_number(match["number"]), match["unit"])
+    found = [
+        Span("number", *match.span("number"), match.span(), plain_number(match["number"]), " " + match["unit"])
         for match in _QUANTITY.finditer(text, start, end)
     ]
+    taken = {span.start for span in found}
+    found += [
+        Span("number", *match.span("number"), match.span(), match["number"], match["unit"])
+        for match in _HYPHENATED.finditer(text, start, end)
+        if match.start("number") not in taken
+    ]
+    found += [
+        Span("number", *match.span("number"), match.span("number"), match["number"]) for match in _STANDARD.finditer(text, start, end)
+    ]
+    return found
 
 
 def dates(text: str, start: int, end: int) -> list[Span]:
@@ -83,4 +100,15 @@ def names(text: str, start: int, end: int) -> list[Span]:
         if text[start : match.start()].strip("\"'“‘( ") == "":
             continue
         found.append(Span("name", *match.span(), match.span(), re.sub(r"\s+", " ", match[0])))
+    return found
+
+
+def code_names(text: str, start: int, end: int) -> list[Span]:
+    """Names of code, without their quotes and parentheses."""
+    found: list[Span] = []
+    for match in _CODE.finditer(text, start, end):
+        group = "quoted" if match["quoted"] else "bare"
+        place = match.span(group)
+        call = match["call"] or group == "bare"
+        found.append(Span("code", *place, (place[0], place[1] + (2 if call else 0)), match[group]))
     return found
