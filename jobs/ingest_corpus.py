@@ -29,7 +29,7 @@ def run(ctx: JobContext, paths: Sequence[str], *, source: str | None = None) -> 
     Args:
         ctx: context.
         paths: files and directories, which every executor must see under the same path.
-        source: name of the collection; the stem of each file where None.
+        source: name of the collection; where None, the name of the directory or the stem of the file that was named.
 
     Raises:
         InputRefusedError: a path is missing, or nothing in the input can be taken; nothing was written.

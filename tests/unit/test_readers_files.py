@@ -76,7 +76,7 @@ def test_names_that_are_not_utf8(tmp_path):
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / os.fsdecode(b"caf\xe9.txt")).write_bytes(b"text")
     (found,) = list_files([tmp_path / "d"])
-    assert (found.relative, found.source, found.size) == ("caf\\xe9.txt", "caf\\xe9", 4)
+    assert (found.relative, found.source, found.size) == ("caf\\xe9.txt", "d", 4)
     (batch,) = read_batches(files_table([found], [file_digest(found.location)]).to_batches(), CONF)
     assert batch["text"].to_pylist() == ["text"]
 
@@ -94,6 +94,15 @@ def test_names_that_are_not_utf8(tmp_path):
 )
 def test_stem(name, want):
     assert stem(name) == want
+
+
+def test_the_source_is_the_name_of_the_argument(tmp_path):
+    lay(tmp_path, "wiki.v2/part-0.jsonl", "wiki.v2/a/part-1.jsonl", "plays.txt.gz")
+    given = [tmp_path / "wiki.v2", tmp_path / "plays.txt.gz"]
+    assert [(f.relative, f.source) for f in list_files(given)] == [
+        ("a/part-1.jsonl", "wiki.v2"), ("part-0.jsonl", "wiki.v2"), ("plays.txt.gz", "plays"),
+    ]  # fmt: skip
+    assert {f.source for f in list_files(given, "all")} == {"all"}
 
 
 def test_digest_is_sha256(tmp_path):

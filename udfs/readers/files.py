@@ -43,7 +43,7 @@ def list_files(paths: Sequence[str | Path], source: str | None = None) -> list[I
 
     Args:
         paths: files and directories.
-        source: name of the collection; the stem of each file where None.
+        source: name of the collection; where None, the name of the directory or the stem of the file that was named.
 
     Raises:
         InputRefusedError: an argument does not exist.
@@ -53,11 +53,13 @@ def list_files(paths: Sequence[str | Path], source: str | None = None) -> list[I
         argument = os.path.abspath(os.fsencode(path))  # noqa: PTH100 - bytes, and links are kept
         if not os.path.lexists(argument):
             raise InputRefusedError.from_missing(str(path))
-        base = argument if os.path.isdir(argument) else os.path.dirname(argument)  # noqa: PTH112, PTH120 - bytes
+        folder = os.path.isdir(argument)  # noqa: PTH112 - bytes
+        base = argument if folder else os.path.dirname(argument)  # noqa: PTH120 - bytes
         parents = tuple(_shown(part) for part in base.split(b"/") if part)
+        collection = source or ((parents or ("root",))[-1] if folder else stem(_shown(os.path.basename(argument))))  # noqa: PTH119 - bytes
         for location in _walk(argument):
             relative = _shown(os.path.relpath(location, base))
-            file = InputFile(location, relative, source or stem(relative), _size(location), parents)
+            file = InputFile(location, relative, collection, _size(location), parents)
             real = os.path.realpath(location)
             held = found.get(real)
             if held is None or (-relative.count("/"), relative) < (-held.relative.count("/"), held.relative):
