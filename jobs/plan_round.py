@@ -7,24 +7,27 @@ templates from tasks that are planned. A plan is written once: changed settings 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from jobs.context import JobContext, JobReport, JobRun
-from jobs.ledger import append_event, read_events
+from jobs.ledger import read_events
 from jobs.plan.candidates import classify, in_force, one_form, order_key
 from jobs.plan.select import budgets, draw, type_quotas
+from jobs.rounds import note_state
+from schemas.contract import FormatRule
 from schemas.gold.prompts import PROMPTS
 from schemas.gold.round_plan import ROUND_PLAN
 from schemas.gold.tasks import TASKS
-from schemas.ids import canonical_json, content_id, seed_from
+from schemas.ids import seed_from
 from schemas.ops.job_runs import JOB_RUNS
-from schemas.ops.rounds import ROUNDS
 from schemas.silver.task_stats import TASK_STATS
 from udfs.planning.quotas import allocate
-from udfs.prompts.constraints import FORMAT_VERSION, constrain, rule_for
+from udfs.prompts.constraints import constrain, rules_for
+from udfs.prompts.templates import template_versions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -51,12 +54,12 @@ def run(ctx: JobContext, round_no: int, *, policy_id: str) -> JobReport:
         reads={TASKS: sources or ["ingest=*"], PROMPTS: sources, TASK_STATS: earlier_rounds, ROUND_PLAN: earlier_rounds},
         writes={TASKS: origin, PROMPTS: origin, ROUND_PLAN: round_no},
         settings={"plan": plan.model_dump(mode="json"), "seed": seed, "samples": [ctx.config.rollout.samples, ctx.config.rollout.base_samples], "policy": policy_id},
-        versions={"format": FORMAT_VERSION},
+        versions=template_versions(),
     ) as job:  # fmt: skip
         if not job.done:
             _plan(ctx, job, round_no, origin, sources, policy_id)
     report = job.report()
-    _note_planned(ctx, round_no, policy_id, report.fingerprint)
+    note_state(ctx, round_no, "planned", policy_id=policy_id, fingerprint=report.fingerprint)
     return report
 
 
@@ -72,8 +75,6 @@ def _frozen(ctx: JobContext, round_no: int) -> JobReport | None:
         return None
     for event in read_events(ctx.lake, JOB_RUNS):
         if event["job"] == "plan_round" and event["fingerprint"] == held.fingerprint and event["state"] == "finished":
-            import json
-
             return JobReport("plan_round", event["scope"], held.fingerprint, False, json.loads(event["counts"]), {}, 0.0)
     return None
 
@@ -232,22 +233,20 @@ def _constrain(origin: str) -> object:
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            made = [constrain(row, rule, origin) for row in batch.to_pylist() if (rule := rule_for(row)) is not None]
+            made = [constrain(row, rule, origin) for row in batch.to_pylist() for rule in _drawn_rule(row)]
             yield pa.RecordBatch.from_pylist([{"task": task, "prompt": prompt} for task, prompt in made], schema=_MADE)
 
     return make
+
+
+def _drawn_rule(task: dict[str, Any]) -> list[FormatRule]:
+    """One of the rules that fit the task, drawn by its id; none where none fits."""
+    fitting = rules_for(task)
+    return [fitting[seed_from("format", task["task_id"]) % len(fitting)]] if fitting else []
 
 
 def _spark_schema(schema: pa.Schema) -> object:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return from_arrow_schema(schema, prefer_timestamp_ntz=False)
-
-
-def _note_planned(ctx: JobContext, round_no: int, policy_id: str, fingerprint: str) -> None:
-    append_event(ctx.lake, ROUNDS, {
-        "event_id": content_id(round_no, "planned", fingerprint), "round": round_no, "state": "planned", "seq": 1, "policy_id": policy_id,
-        "fingerprint": fingerprint, "detail": canonical_json({}), "at": ctx.now,
-    })  # fmt: skip
-
 

@@ -218,17 +218,47 @@ def test_the_same_transaction_by_a_twin_is_taken_as_ours(spark, lake, tmp_path):
     assert (result.written, result.rows, read_table(spark, lake, ALERTS).count()) == (False, 2, 2)
 
 
-@pytest.mark.parametrize("change", ["verilake.note = 'x'", "delta.enableDeletionVectors = true"], ids=["metadata", "protocol"])
-def test_a_changed_table_is_not_written_blindly(spark, lake, tmp_path, change):
+def test_a_changed_table_is_not_written_blindly(spark, lake, tmp_path):
     def foreign():
-        spark.sql(
-            f"ALTER TABLE delta.`{lake.path(ALERTS)}` SET TBLPROPERTIES ({change.split(' = ')[0]!r} = {change.split(' = ')[1].strip(chr(39))!r})"
-        )
+        spark.sql(f"ALTER TABLE delta.`{lake.path(ALERTS)}` SET TBLPROPERTIES ('verilake.note' = 'x')")
 
     meanwhile = Meanwhile(spark, tmp_path, foreign)
     with pytest.raises(WriteConflictError, match="Nothing was written"):
         write_slice(spark, lake, intent(ALERTS, 1, "f"), lambda: meanwhile.frame(alerts(spark, 1, [1])))
     assert read_table(spark, lake, ALERTS).count() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome"),
+    [
+        ("ConcurrentAppendException", "retried"),
+        ("ConcurrentDeleteReadException", "retried"),
+        ("ConcurrentDeleteDeleteException", "retried"),
+        ("ConcurrentWriteException", "retried"),
+        ("MetadataChangedException", "fatal"),
+        ("ProtocolChangedException", "fatal"),
+    ],
+)
+def test_every_conflict_class_by_name(spark, lake, monkeypatch, name, outcome):
+    # The classes are siblings in Python; the ones that Delta raises only in races that cannot be staged (a protocol upgrade, two
+    # deletes of one file within one commit) are raised here by hand, as Delta's own classes.
+    import delta.exceptions
+
+    commit, calls = write_module._commit, []
+
+    def racing(*arguments):
+        calls.append(1)
+        if len(calls) == 1:
+            raise getattr(delta.exceptions, name)(desc="staged", stackTrace="")
+        return commit(*arguments)
+
+    monkeypatch.setattr(write_module, "_commit", racing)
+    if outcome == "fatal":
+        with pytest.raises(WriteConflictError, match="Nothing was written"):
+            write_slice(spark, lake, intent(ALERTS, 1, "f"), lambda: alerts(spark, 1, [1]))
+    else:
+        assert write_slice(spark, lake, intent(ALERTS, 1, "f"), lambda: alerts(spark, 1, [1])).rows == 1
+        assert len(calls) == 2
 
 
 def test_endless_conflicts_end(spark, lake, tmp_path, monkeypatch):

@@ -1,0 +1,110 @@
+"""Flags that every verb shares, and what they are turned into."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import warnings
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from jobs.config import load_config
+from jobs.context import JobContext, JobReport
+from jobs.workspace import Workspace
+from schemas.ids import canonical_json
+
+WorkspaceFlag = Annotated[Path, typer.Option("--workspace", "-w", envvar="VERILAKE_WORKSPACE", help="Directory of the workspace.")]
+ConfFlag = Annotated[list[Path] | None, typer.Option("--conf", help="TOML file with settings; later files win.")]
+SetFlag = Annotated[list[str] | None, typer.Option("--set", help="section.key=value; wins over files.")]
+JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON object as the last line of stdout; everything else on stderr.")]
+RoundFlag = Annotated[int, typer.Option("--round", min=1, help="Round, from 1.")]
+RestateFlag = Annotated[bool, typer.Option("--restate", help="Replace a slice that is write-once.")]
+IngestFlag = Annotated[str | None, typer.Option("--ingest", help="One ingest (id or unique prefix); all where left out.")]
+HERE = Path()
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where a verb speaks: people on stdout, or on stderr where stdout is for one JSON object."""
+
+    as_json: bool
+
+    @property
+    def console(self) -> Console:
+        """For people."""
+        # soft_wrap: a pipe gets whole lines, whatever COLUMNS says
+        return Console(stderr=self.as_json, highlight=False)
+
+    def result(self, value: Any) -> None:
+        """The JSON object of ``--json``; nothing otherwise."""
+        if self.as_json:
+            sys.stdout.write(canonical_json(value) + "\n")
+            sys.stdout.flush()
+
+    def report(self, report: JobReport) -> None:
+        """One line about what a job did."""
+        self.console.print(describe(report), markup=False)
+
+
+def describe(report: JobReport) -> str:
+    """``curate ingest=ab12...: 4182 input, kept 3012 ... (12.3 s)``."""
+    what = ", ".join(_figure(name, value) for name, value in report.counts.items() if value not in ({}, None))
+    how = f"({report.seconds:.1f} s)" if report.did else "(nothing to do)"
+    return f"{report.job:<16} {shorten(report.scope):<22} {what} {how}"
+
+
+def shorten(scope: str) -> str:
+    """A scope with at most twelve digits of its id."""
+    kind, _, value = scope.partition("=")
+    return f"{kind}={value[:12]}"
+
+
+def _figure(name: str, value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{name} (" + ", ".join(f"{k} {v:,}" if isinstance(v, int) else f"{k} {v}" for k, v in value.items()) + ")"
+    return f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}"
+
+
+def report_json(report: JobReport) -> dict[str, Any]:
+    """A report as the value of ``--json``; without times, which differ from run to run."""
+    value = asdict(report)
+    value.pop("seconds")
+    return value
+
+
+def open_context(workspace: Path, conf: list[Path] | None, overrides: list[str] | None, *, restate: bool = False) -> JobContext:
+    """The context of a job verb.
+
+    Raises:
+        NotAWorkspaceError: ``workspace`` holds none.
+        ConfigError: with all errors at once.
+        LakeVersionError: the lake is newer than this verilake.
+    """
+    opened = Workspace.open(workspace)
+    return JobContext(opened, load_config(opened.root, conf or (), overrides or ()), restate=restate)
+
+
+class _JsonLines(logging.Formatter):
+    """One JSON object a line: what log collectors read."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        value = {"at": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"), "level": record.levelname, "logger": record.name, "message": record.getMessage()}
+        return json.dumps(value, ensure_ascii=False)
+
+
+def set_up_logging(level: str, *, as_json_lines: bool) -> None:
+    """Logs go to stderr, never to stdout; ``level`` counts for verilake, other libraries speak from WARNING on."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_JsonLines() if as_json_lines else logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s", "%H:%M:%S"))
+    root = logging.getLogger("verilake")
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    root.propagate = False
+    # Spark's Python side warns about what its users cannot change (pandas versions, socket clean-up).
+    warnings.filterwarnings("ignore", module="pyspark")

@@ -1,0 +1,61 @@
+"""Entry point: puts the verbs together, turns errors into one message and the right exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import click
+import typer
+
+from jobs.cli import job_verbs, read_verbs, setup_verbs
+from jobs.cli.common import set_up_logging
+from schemas.errors import VerilakeError
+
+app = typer.Typer(
+    name="verilake", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None, add_completion=False,
+    help="Pretraining corpora become verifiable tasks; rollouts on them become the next round's data.",
+)  # fmt: skip
+
+
+@app.callback()
+def _root(
+    log_level: Annotated[str, typer.Option("--log-level", envvar="VERILAKE_LOG_LEVEL", help="DEBUG, INFO, WARNING, ERROR.")] = "WARNING",
+    log_json: Annotated[bool, typer.Option("--log-json", envvar="VERILAKE_LOG_JSON", help="Log lines as JSON objects on stderr.")] = False,
+) -> None:
+    if log_level.upper() not in {"DEBUG", "INFO", "WARNING", "ERROR"}:
+        raise typer.BadParameter(f"{log_level}: one of DEBUG, INFO, WARNING, ERROR", param_hint="--log-level")
+    set_up_logging(log_level, as_json_lines=log_json)
+
+
+for verbs in (setup_verbs, job_verbs, read_verbs):
+    verbs.register(app)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 1 failed, 2 wrong use or configuration, 3 input refused, 4 budget, 5 alert."""
+    sys.exit(run(list(arguments) if arguments is not None else sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line and return the exit code."""
+    try:
+        app(args=arguments, standalone_mode=False, prog_name="verilake")
+    except VerilakeError as error:
+        sys.stderr.write(f"verilake: {error}\n")
+        return error.exit_code
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        sys.stderr.write("verilake: stopped; run the same command again to go on\n")
+        return 130
+    except BrokenPipeError:
+        # The reader (head, less) has left; writing more, even at exit, would only raise again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return 0

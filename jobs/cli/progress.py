@@ -1,0 +1,45 @@
+"""Progress of long work: a live line with a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from jobs.cli.common import describe, shorten
+from jobs.context import JobReport
+
+
+class LoopProgress:
+    """Watches the stations of the loop."""
+
+    def __init__(self, console: Console, total: int | None = None) -> None:
+        self._console = console
+        self._live: Progress | None = None
+        self._started = time.monotonic()
+        self._total = total
+
+    def __enter__(self) -> LoopProgress:
+        if self._console.is_terminal:
+            columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+            self._live = Progress(*columns, console=self._console, transient=True)
+            self._live.start()
+            self._task = self._live.add_task("starting", total=self._total)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def watch(self, name: str, scope: str, report: JobReport | None) -> None:
+        """Called before a station (no report) and after it."""
+        if name == "round" and report is None:
+            self._console.print(f"{scope} is closed (nothing to do)", markup=False)
+        elif report is None and self._live is not None:
+            self._live.update(self._task, description=f"{name} {shorten(scope)}")
+        elif report is not None:
+            if self._live is not None:
+                self._live.advance(self._task)
+            self._console.print(describe(report), markup=False, soft_wrap=True)
