@@ -114,7 +114,7 @@ def grade(frame: DataFrame) -> DataFrame:
     from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
     # Spark marks what it computed (repeat) as never null; Arrow batches need not say so.
-    given = pa.schema([field.with_nullable(True) for field in to_arrow_schema(frame.schema)])
+    given = pa.schema([field.with_nullable(True) for field in to_arrow_schema(frame.schema, timezone="UTC")])
     return frame.mapInArrow(grade_batches, from_arrow_schema(graded_schema(given), prefer_timestamp_ntz=False))
 
 

@@ -1,0 +1,349 @@
+"""The three stations after a rollout, on a small round with everything that can be wrong in it."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from jobs import check_quality, feed_back, ingest_rollouts
+from jobs.config import load_config
+from jobs.context import JobContext
+from jobs.lake.checksum import checksum_of
+from jobs.lake.migrate import create_tables
+from jobs.lake.write import SliceWrite, write_slice
+from jobs.rounds import is_closed
+from jobs.workspace import Workspace
+from schemas.bronze.rollouts import ROLLOUTS
+from schemas.contract import AnswerContract
+from schemas.gold.alerts import ALERTS
+from schemas.gold.preferences import PREFERENCES
+from schemas.gold.prompts import PROMPTS
+from schemas.gold.regression import REGRESSION
+from schemas.gold.repair_queue import REPAIR_QUEUE
+from schemas.gold.round_metrics import ROUND_METRICS
+from schemas.gold.round_plan import ROUND_PLAN
+from schemas.gold.sft import SFT
+from schemas.gold.tasks import TASKS
+from schemas.gold.worker_metrics import WORKER_METRICS
+from schemas.silver.calls import CALLS
+from schemas.silver.interactions import INTERACTIONS
+from schemas.silver.rewards import REWARDS
+from schemas.silver.task_stats import TASK_STATS
+from schemas.silver.tokens import TOKENS
+from schemas.silver.trajectories import TRAJECTORIES
+from schemas.silver.trajectory_verdicts import TRAJECTORY_VERDICTS
+from tests.conftest import NOW
+from udfs.trajectories.grading_batch import trajectory_id
+
+pytestmark = pytest.mark.spark
+
+CAPITALS = AnswerContract(type="text", gold="Zürich")
+OPTIONS = ("Bern", "Zürich", "Basel", "Genf")
+#: prompt -> (role, context_mode, split, contract, answers of samples 0..7)
+WORLD: dict[str, tuple[str, str, str, AnswerContract, list[str]]] = {
+    "mixed": ("train", "closed_book", "train", CAPITALS, ["Answer: Zürich", "Answer: ZU\u0308RICH", "Answer: Bern", "Answer: Bern", "Answer: Basel", "no idea at all", "", "Answer: Zürich"]),
+    "solved": ("train", "closed_book", "train", CAPITALS, ["Answer: Zürich"] * 8),
+    "contradicted": ("train", "closed_book", "train", CAPITALS, ["Answer: Bern"] * 6 + ["Answer: Zürich", "Answer: Basel"]),
+    "choice": ("train", "choice", "train", AnswerContract(type="choice", gold="B", options=OPTIONS), ["Answer: B"] * 5 + ["Answer: A"] * 3),
+    "form": ("train", "closed_book", "train", AnswerContract(type="text", gold="Zürich", format="one_word"), ["Zürich", "Answer: Zürich"] * 4),
+    "held_out": ("eval", "closed_book", "eval", CAPITALS, ["Answer: Bern"] * 8),
+    "probe": ("probe", "open_book", "train", CAPITALS, ["Answer: Bern"] * 8),
+    "broken_gold": ("train", "closed_book", "train", AnswerContract(type="number", gold="several"), ["Answer: 3"] * 8),
+    "sick": ("train", "closed_book", "train", CAPITALS, ["Answer: Zürich"] * 8),
+}  # fmt: skip
+
+
+def contract_of(name):
+    return WORLD[name][3].canonical()
+
+
+def task_row(name):
+    _, _, split, contract, _ = WORLD[name]
+    return {
+        "task_id": f"t-{name}", "version": 1, "origin": "ingest=i", "kind": f"kind_{name}", "source_kind": "corpus", "split": split, "allowed_roles": ["train"],
+        "subject": "s", "question": f"Where is {name}?", "answer": contract.gold, "answer_type": contract.type, "contract": contract.canonical(), "verifier": "v",
+        "cluster_id": "c", "domain": "d", "stage": 1, "status": "active", "status_reason": None, "qa_id": "q", "doc_id": "d", "evidence_start": 0,
+        "evidence_end": 1, "parent_task_id": None, "distractors": "[]", "licence": "CC0" if name == "mixed" else None,
+    }  # fmt: skip
+
+
+def prompt_row(name):
+    _, mode, _, contract, _ = WORLD[name]
+    options = '["Bern","Zürich","Basel","Genf"]' if contract.options else "[]"
+    return {
+        "prompt_id": f"p-{name}", "origin": "ingest=i", "task_id": f"t-{name}", "task_version": 1, "form": mode, "template": f"{mode}@1", "context_mode": mode,
+        "system": "" if name == "solved" else "Be brief.", "text": f"Where is {name}?", "context": None, "options": options, "contract": contract.canonical(),
+    }  # fmt: skip
+
+
+def plan_row(name, round_no=1):
+    role, mode, _, _, _ = WORLD[name]
+    return {
+        "round": round_no, "prompt_id": f"p-{name}", "task_id": f"t-{name}", "task_version": 1, "role": role, "task_type": f"kind_{name}", "context_mode": mode,
+        "n_samples": 8, "weight": 1.0, "seed": 1, "policy_id": "pol", "why": "w", "evidence": "{}",
+    }  # fmt: skip
+
+
+def rollout_row(prompt, index, text, round_no=1, **change: Any):
+    made = NOW + timedelta(minutes=index)
+    return {
+        "run_id": f"run-{round_no}", "round": round_no, "prompt_id": prompt, "sample_index": index, "dialect": "verilake", "engine": "reader",
+        "engine_version": "1", "policy_id": "pol", "policy_version": 3, "seed": index, "temperature": 1.0, "top_p": 1.0, "logprobs_mode": "processed",
+        "prompt_text": f"<{prompt}>", "response_text": text, "prompt_token_ids": [1, 2, 3], "response_token_ids": [7] * (1 + len(text or "")),
+        "response_logprobs": [-0.25] * (1 + len(text or "")), "finish_reason": "stop", "failure_class": None, "worker_id": f"w{index % 2}", "attempt": 1,
+        "started_at": made, "finished_at": made + timedelta(milliseconds=1500), "raw": "{}", **change,
+    }  # fmt: skip
+
+
+def rollouts(round_no=1):
+    rows = [
+        rollout_row(f"p-{name}", i, text, round_no) for name, world in WORLD.items() if name != "sick" for i, text in enumerate(world[4])
+    ]
+    nothing = {"response_text": None, "response_token_ids": None, "response_logprobs": None, "finish_reason": "error"}
+    rows += [
+        rollout_row("p-sick", 0, "Answer: Zürich", round_no),
+        rollout_row("p-sick", 1, "", round_no, **nothing, failure_class="engine_dead"),
+        rollout_row("p-sick", 2, "Answer: Zürich", round_no, response_logprobs=[-0.5]),
+        rollout_row("p-sick", 3, "Answer: Zürich", round_no, response_logprobs=[0.5] * 15),
+        rollout_row("p-sick", 4, "Answer: Zürich", round_no),
+        rollout_row("p-sick", 4, "Answer: Bern", round_no),  # delivered twice
+        rollout_row("p-sick", 9, "Answer: Zürich", round_no),  # not asked for
+        rollout_row("p-sick", 5, "Answer: Zürich", round_no, response_logprobs=None),
+        rollout_row("p-sick", 6, "Answer: Zür", round_no, finish_reason="length"),
+        rollout_row("p-nobody-planned", 0, "Answer: Zürich", round_no),
+    ]
+    return rows
+
+
+def fill(ctx, table, slice_value, rows, partitions=2):
+    frame = ctx.spark.createDataFrame(pa.Table.from_pylist(rows, schema=table.schema)).repartition(partitions)
+    intent = SliceWrite(table=table, slice=str(slice_value), fingerprint=f"f{slice_value}", job="test")
+    write_slice(ctx.spark, ctx.lake, intent, lambda: frame)
+
+
+def context(spark, root):
+    workspace = Workspace.init(root)
+    return JobContext(workspace, load_config(workspace.root), now=NOW, job_run_id="test", session=spark)
+
+
+def build(ctx, *, partitions, reverse, rounds=1):
+    fill(ctx, TASKS, "ingest=i", [task_row(n) for n in WORLD])
+    fill(ctx, PROMPTS, "ingest=i", [prompt_row(n) for n in WORLD])
+    for round_no in range(1, rounds + 1):
+        rows = rollouts(round_no)
+        fill(ctx, ROUND_PLAN, round_no, [plan_row(n, round_no) for n in WORLD], partitions)
+        fill(ctx, ROLLOUTS, round_no, rows[::-1] if reverse else rows, partitions)
+        for job in (ingest_rollouts, check_quality, feed_back):
+            job.run(ctx, round_no)
+    return ctx
+
+
+@pytest.fixture(scope="module")
+def contexts(spark, tmp_path_factory):
+    """Two workspaces with empty tables; the second is a copy, because creating them all takes a while."""
+    folder = tmp_path_factory.mktemp("trajectories")
+    first = context(spark, folder / "a")
+    create_tables(spark, first.lake)
+    shutil.copytree(folder / "a", folder / "b")
+    return first, context(spark, folder / "b")
+
+
+@pytest.fixture(scope="module")
+def lake(contexts):
+    return build(contexts[0], partitions=2, reverse=False, rounds=2)
+
+
+def rows_of(ctx, table, round_no=1):
+    return [r.asDict(recursive=True) for r in ctx.read(table, round_no).collect()]
+
+
+def by_prompt(rows, name):
+    return sorted((r for r in rows if r["prompt_id"] == f"p-{name}"), key=lambda r: r.get("sample_index", 0))
+
+
+def test_every_rollout_is_one_trajectory_with_one_verdict_and_one_outcome(lake):
+    delivered = len(rollouts())
+    trajectories = rows_of(lake, TRAJECTORIES)
+    ids = {t["trajectory_id"] for t in trajectories}
+    assert len(trajectories) == len(ids) == delivered
+    for table in (TRAJECTORY_VERDICTS, CALLS):
+        assert Counter(r["trajectory_id"] for r in rows_of(lake, table)) == Counter(ids)
+    assert Counter(r["trajectory_id"] for r in rows_of(lake, REWARDS) if r["is_outcome"]) == Counter(ids)
+    assert Counter(r["trajectory_id"] for r in rows_of(lake, INTERACTIONS) if r["sampled"]) == Counter(ids)
+
+
+def test_failures_are_named_and_have_no_reward(lake):
+    sick = {(t["sample_index"], t["failure_class"]): t for t in by_prompt(rows_of(lake, TRAJECTORIES), "sick")}
+    assert {k: t["status"] for k, t in sick.items()} == {
+        (0, None): "completed", (1, "engine_dead"): "failed", (2, "bad_lengths"): "error", (3, "bad_logprobs"): "error", (4, None): "completed",
+        (4, "duplicate_sample"): "error", (5, None): "completed", (6, None): "truncated", (9, "sample_out_of_range"): "error",
+    }  # fmt: skip
+    for (_, failure), row in sick.items():
+        assert (row["outcome_reward"] is None) == (failure is not None)
+        assert row["is_trainable"] == (failure is None and row["lossy"] == [])
+    assert sick[(5, None)]["lossy"] == ["no_logprobs"]
+    [stranger] = by_prompt(rows_of(lake, TRAJECTORIES), "nobody-planned")
+    assert (stranger["role"], stranger["failure_class"], stranger["outcome_reward"]) == ("unplanned", "not_planned", None)
+    verdicts = {r["trajectory_id"]: r["verdict"] for r in rows_of(lake, REWARDS) if r["is_outcome"]}
+    assert {verdicts[t["trajectory_id"]] for t in by_prompt(rows_of(lake, TRAJECTORIES), "broken_gold")} == {"unparsable_gold"}
+
+
+def test_turns_and_tokens(lake):
+    turns = sorted(
+        (r for r in rows_of(lake, INTERACTIONS) if r["trajectory_id"] == trajectory_id("run-1", "p-mixed", 1, 0)),
+        key=lambda r: r["turn_index"],
+    )
+    assert [(t["turn_index"], t["parent_index"], t["role"], t["content"]) for t in turns] == [
+        (0, -1, "system", "Be brief."), (1, 0, "user", "Where is mixed?"), (2, 1, "assistant", "Answer: ZU\u0308RICH"),
+    ]  # fmt: skip
+    bare = [r for r in rows_of(lake, INTERACTIONS) if r["trajectory_id"] == trajectory_id("run-1", "p-solved", 0, 0)]
+    assert sorted((t["turn_index"], t["parent_index"], t["role"]) for t in bare) == [(0, -1, "user"), (1, 0, "assistant")]
+    for row in rows_of(lake, TOKENS):
+        n = len(row["token_ids"])
+        sampled = row["response_mask"] == [1] * n
+        assert sampled or row["response_mask"] == [0] * n
+        assert row["policy_version"] == [3 if sampled else -1] * n
+        assert row["rollout_log_probs"] is None or (sampled and len(row["rollout_log_probs"]) == n)
+    [call] = [c for c in rows_of(lake, CALLS) if c["trajectory_id"] == trajectory_id("run-1", "p-mixed", 1, 0)]
+    assert (call["call_id"], call["latency_ms"], call["prompt_tokens"]) == (turns[2]["call_id"], 1500.0, 3)
+
+
+def test_verdicts(lake):
+    index = {t["trajectory_id"]: (t["prompt_id"], t["sample_index"]) for t in rows_of(lake, TRAJECTORIES)}
+    verdicts = {index[v["trajectory_id"]]: v for v in rows_of(lake, TRAJECTORY_VERDICTS) if v["failure_class"] != "duplicate_sample"}
+    reasons = [verdicts[("p-mixed", i)]["reason"] for i in range(8)]
+    # sample 5 is graded as the text it is; 6 is empty; 1 differs from 0 in case and composition alone, 7 is 0 again
+    assert reasons == [
+        "accepted",
+        "duplicate_response",
+        "accepted",
+        "duplicate_response",
+        "accepted",
+        "accepted",
+        "empty_response",
+        "duplicate_response",
+    ]
+    assert verdicts[("p-sick", 6)]["reason"] == "truncated"
+    assert verdicts[("p-form", 1)]["reason"] == "bad_format"
+    assert verdicts[("p-broken_gold", 0)]["reason"] == "no_reward"
+    assert {v["state"] for v in verdicts.values()} == {"accepted", "flagged", "rejected"}
+
+
+def test_statistics(lake):
+    stats = {r["prompt_id"]: r for r in rows_of(lake, TASK_STATS)}
+    assert set(stats) == {f"p-{name}" for name in WORLD}
+    mixed = stats["p-mixed"]
+    # 3 of 8 right: mean 3/8, sum of squares 3 * (5/8)^2 + 5 * (3/8)^2 = 15/8; Jeffreys 3.5 / 9
+    assert (mixed["n"], mixed["n_valid"], mixed["k"], mixed["reward_mean"]) == (8, 8, 3, 0.375)
+    assert mixed["reward_std_unbiased"] == pytest.approx((15 / 8 / 7) ** 0.5, rel=1e-15)
+    assert (mixed["posterior_mean"], mixed["majority_is_gold"], mixed["majority_count"]) == (3.5 / 9, True, 3)
+    solved = stats["p-solved"]
+    assert (solved["zero_variance"], solved["reward_std_unbiased"], solved["reward_std_population"]) == (True, 0.0, 0.0)
+    # 5 of 8 among four options: 5 - 2 = 3 of 6 effective samples
+    assert (stats["p-choice"]["guess_rate"], stats["p-choice"]["posterior_alpha"], stats["p-choice"]["posterior_beta"]) == (0.25, 3.5, 3.5)
+    form = stats["p-form"]
+    assert (form["k"], form["majority_is_gold"], form["majority_count"]) == (4, True, 8)
+    gone = stats["p-broken_gold"]
+    assert (gone["n"], gone["n_valid"], gone["k"], gone["reward_mean"], gone["zero_variance"], gone["majority_answer"]) == (
+        8,
+        0,
+        0,
+        None,
+        False,
+        None,
+    )
+    assert (stats["p-sick"]["n"], stats["p-sick"]["n_valid"]) == (7, 4)
+
+
+def test_the_second_round_pools_the_first(lake):
+    first, second = ({r["prompt_id"]: r for r in rows_of(lake, TASK_STATS, n)} for n in (1, 2))
+    for prompt, row in second.items():
+        assert (row["pooled_n"], row["pooled_k"]) == (2 * first[prompt]["n_valid"], 2 * first[prompt]["k"])
+        assert (first[prompt]["pooled_n"], first[prompt]["pooled_k"]) == (first[prompt]["n_valid"], first[prompt]["k"])
+
+
+def test_training_rows(lake):
+    sft = {r["prompt_id"]: r for r in rows_of(lake, SFT)}
+    assert set(sft) == {"p-mixed", "p-solved", "p-choice", "p-form", "p-sick"}  # neither eval, probe, doubted nor unknown
+    assert (sft["p-mixed"]["response"], sft["p-mixed"]["licence"], sft["p-mixed"]["prompt"]) == ("Answer: Zürich", "CC0", "Where is mixed?")
+    assert sft["p-form"]["response"] == "Zürich"
+    pairs = rows_of(lake, PREFERENCES)
+    assert Counter(r["prompt_id"] for r in pairs) == {"p-mixed": 2, "p-choice": 1, "p-form": 1, "p-sick": 1}
+    mixed = [r for r in pairs if r["prompt_id"] == "p-mixed"]
+    assert {(r["chosen"], r["rejected"]) for r in mixed} == {("Answer: Zürich", "Answer: Bern"), ("Answer: Zürich", "Answer: Basel")}
+    assert {(r["score_gap"], r["judged_by"]) for r in pairs} == {(1.0, "contract@1")}
+    rejected = {v["trajectory_id"] for v in rows_of(lake, TRAJECTORY_VERDICTS) if v["state"] == "rejected"}
+    used = {r["trajectory_id"] for r in sft.values()} | {r[c] for r in pairs for c in ("chosen_trajectory_id", "rejected_trajectory_id")}
+    assert used
+    assert not used & rejected
+
+
+def test_doubt_regression_and_the_next_version(lake):
+    queue = rows_of(lake, REPAIR_QUEUE)
+    # 8 of 8 of the eval task before 6 of 8 of the training task; the open-book probe only reports
+    assert [(r["rank"], r["task_id"], r["majority_answer"], r["majority_count"]) for r in sorted(queue, key=lambda r: r["rank"])] == [
+        (1, "t-held_out", "bern", 8), (2, "t-contradicted", "bern", 6),
+    ]  # fmt: skip
+    assert [(r["prompt_id"], r["n_valid"], r["k"], r["why"]) for r in rows_of(lake, REGRESSION)] == [("p-held_out", 8, 0, "all_wrong")]
+    changed = [r.asDict() for r in lake.read(TASKS, "feedback=1").collect()]
+    assert [(r["task_id"], r["version"], r["status"], r["origin"]) for r in changed] == [("t-contradicted", 2, "repair", "feedback=1")]
+    assert changed[0]["status_reason"] == "majority_against_gold: 6 of 8 samples of round 1"
+    assert lake.read(TASKS, "feedback=2").count() == 0  # nothing new: it is in repair already
+    metrics = {(m["name"], m["slice_kind"], m["slice"]): m for m in rows_of(lake, ROUND_METRICS)}
+    assert metrics[("probe_open_book_failed", "all", "all")]["numerator"] == 1
+
+
+def test_figures_add_up_and_alerts_name_what_to_do(lake):
+    metrics = {(m["name"], m["slice_kind"], m["slice"]): m for m in rows_of(lake, ROUND_METRICS)}
+    delivered = len(rollouts())
+    for kind in ("all", "task_type", "role", "context_mode", "template"):
+        assert sum(m["numerator"] for (name, k, _), m in metrics.items() if (name, k) == ("samples", kind)) == delivered
+    for kind in ("worker", "time_window"):
+        assert sum(m["numerator"] for m in rows_of(lake, WORKER_METRICS) if (m["name"], m["slice_kind"]) == ("samples", kind)) == delivered
+    everything = {name: m for (name, kind, _), m in metrics.items() if kind == "all"}
+    stats = rows_of(lake, TASK_STATS)
+    assert everything["solve_rate"]["numerator"] == sum(s["k"] for s in stats)
+    assert everything["solve_rate"]["denominator"] == sum(s["n_valid"] for s in stats)
+    assert everything["zero_variance_share"]["numerator"] == sum(s["zero_variance"] for s in stats)
+    assert (everything["missing_samples"]["numerator"], everything["missing_samples"]["denominator"]) == (1, 72)  # p-sick, sample 7
+    alerts = {(a["name"], a["slice"]): a for a in rows_of(lake, ALERTS)}
+    assert ("null_reward_share", "kind_broken_gold") in alerts
+    assert ("missing_samples", "all") in alerts
+    for alert in alerts.values():
+        assert alert["severity"] == "warn"
+        assert alert["value"] > alert["bound"]
+
+
+def test_running_again_changes_nothing_and_the_round_is_closed(lake):
+    before = {t.name: lake.lake.delta(t).version() for t in (TRAJECTORIES, TRAJECTORY_VERDICTS, TASK_STATS, SFT, TASKS)}
+    reports = [job.run(lake, 1) for job in (ingest_rollouts, check_quality, feed_back)]
+    assert [r.did for r in reports] == [False] * 3
+    assert reports[0].counts["input"] == len(rollouts()) == sum(v for k, v in reports[0].counts.items() if k not in ("input", "failures"))
+    assert reports[1].counts["input"] == sum(reports[1].counts[s] for s in ("accepted", "flagged", "rejected"))
+    assert {
+        t: lake.lake.delta(t_).version() for t_ in (TRAJECTORIES, TRAJECTORY_VERDICTS, TASK_STATS, SFT, TASKS) if (t := t_.name)
+    } == before
+    assert is_closed(lake, 1)
+
+
+def test_a_blocking_alert_ends_the_round_each_time_it_is_asked(lake):
+    strict = JobContext(
+        lake.workspace, load_config(overrides=['check.block_on=["missing_samples"]']), now=NOW, job_run_id="strict", session=lake.session
+    )
+    for _ in range(2):
+        with pytest.raises(check_quality.BlockedRoundError, match="missing_samples: 1 of 72") as caught:
+            check_quality.run(strict, 2)
+        assert caught.value.exit_code == 5
+
+
+def test_another_order_and_partitioning_give_equal_tables(contexts, lake):
+    other = build(contexts[1], partitions=5, reverse=True)
+    tables = (TRAJECTORIES, INTERACTIONS, TOKENS, REWARDS, CALLS, TRAJECTORY_VERDICTS, ROUND_METRICS, ALERTS, TASK_STATS, SFT, PREFERENCES, REGRESSION, REPAIR_QUEUE)  # fmt: skip
+    for table in tables:
+        assert checksum_of(other.read(table, 1), table) == checksum_of(lake.read(table, 1), table), table.name
+    assert checksum_of(other.read(TASKS), TASKS).rows == len(WORLD) + 1
