@@ -49,7 +49,12 @@ class Sentence:
     start: int
     end: int
     topic: str | None
-    in_definition: bool
+    parameters: frozenset[str] | None  # of the definition that the sentence explains, None where it explains none
+
+    @property
+    def in_definition(self) -> bool:
+        """Whether the sentence explains a definition."""
+        return self.parameters is not None
 
 
 def sentences(doc: Outline) -> Iterator[Sentence]:
@@ -58,10 +63,11 @@ def sentences(doc: Outline) -> Iterator[Sentence]:
     for passage in doc.passages:
         if not passage.block.bullet and not text[passage.block.start].isupper() and text[passage.block.start] not in "\"'“":
             continue
+        names = frozenset(item.name.lstrip("*") for item in passage.definition.parameters) if passage.definition else None
         for start, end in sentences_of(text, passage.block):
             count = len(text[start:end].split())
             if MIN_WORDS_OF_PAGE <= count <= 2 * MAX_WORDS:
-                yield Sentence(start, end, passage.topic, passage.definition is not None)
+                yield Sentence(start, end, passage.topic, names)
 
 
 def spans_of(text: str, sentence: Sentence) -> list[Span]:
@@ -223,6 +229,8 @@ def _code_reason(text: str, sentence: Sentence, span: Span) -> str | None:
         return None
     if len(span.gold) < 3 or span.gold in ("None", "True", "False", "self"):
         return "common_answer"
+    if sentence.parameters and span.gold in sentence.parameters:
+        return "metavariable"
     role = _ROLE.match(text, span.end, sentence.end) is not None
     if span.gold.isalpha() and text[span.start - 1] in '"“' and not role and not _EXCEPTION.search(span.gold):
         return "quoted_word"  # quotes also mark irony, titles and defined terms

@@ -15,7 +15,7 @@ from udfs.extract.segment import MAX_LOOK
 from udfs.extract.values import constants, param_defaults
 
 #: Version of the rules: part of the request hash, so that a changed rule asks anew.
-VERSION = "2"
+VERSION = "3"
 #: Which kinds a document's quota goes to first, one of each in turn.
 KIND_ORDER = (
     "cloze_date", "cloze_number", "cloze_year", "cloze_name", "cloze_code", "special_method", "version_changed", "exception_raised", "docstring_name",

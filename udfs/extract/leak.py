@@ -32,13 +32,13 @@ def stem(word: str) -> str:
     return word
 
 
-def _parts(text: str) -> list[str]:
-    """Lower-cased words of a text, and the parts of those in camel case; underscores separate."""
+def _parts(text: str, *, whole: bool) -> list[str]:
+    """Lower-cased words of a text, those in camel case in parts, with ``whole`` also undivided; underscores separate."""
     found: list[str] = []
     for word in _WORD.findall(text):
         pieces = _CAMEL.findall(word)
         found += [piece.lower() for piece in pieces]
-        if len(pieces) > 1:
+        if whole and len(pieces) > 1:
             found.append(word.lower())
     return found
 
@@ -71,14 +71,14 @@ def _word_leaks(word: str, words: set[str], stems: set[str], blob: str) -> bool:
     root = stem(word)
     if root in stems or (len(word) >= _MIN_SUBWORD and len(root) >= _MIN_SUBWORD and root in blob):
         return True
-    return any(len(other) >= _MIN_SUBWORD and other in word for other in stems)
+    return any(len(other) >= _MIN_SUBWORD and other in word for other in words | stems)
 
 
 def leaks(answer: str, prompt: str) -> str | None:
     """The word or number of ``answer`` that ``prompt`` gives away, or None.
 
     A word leaks when the prompt has a word of the same stem, a word that contains its stem (``tar`` does not count, four letters
-    do), or a word whose stem it contains. Stop words and parts that many identifiers share (Error, Base ...) are passed over unless
+    do), or a word (of four letters) that it contains. Stop words and parts that many identifiers share (Error, Base ...) are passed over unless
     the answer has no others. Numbers leak as whole numbers, also spelled out.
 
     Args:
@@ -88,11 +88,11 @@ def leaks(answer: str, prompt: str) -> str | None:
     number = _leaking_number(answer, prompt)
     if number is not None:
         return number
-    parts = _parts(answer)
+    parts = _parts(answer, whole=False)
     telling = [part for part in parts if part not in STOPWORDS and part not in GENERIC_PARTS] or parts
     if not telling:
         return None
-    words = {part for part in _parts(prompt) if part not in STOPWORDS or part in telling}
+    words = {part for part in _parts(prompt, whole=True) if part not in STOPWORDS or part in telling}
     stems = {stem(word) for word in words}
     blob = " ".join(sorted(words))
     return next((word for word in telling if _word_leaks(word, words, stems, blob)), None)

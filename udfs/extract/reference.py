@@ -9,7 +9,7 @@ from itertools import islice
 from udfs.extract.candidate import BLANK, MAX_DISTRACTORS, Candidate, one_line, pattern_id, text_contract
 from udfs.extract.leak import leaks
 from udfs.extract.outline import Outline, Passage
-from udfs.extract.segment import sentences_of
+from udfs.extract.segment import MAX_LOOK, sentences_of
 from udfs.extract.wording import DEICTIC
 
 _VERSION = r"(?P<version>\d{1,4}(?:\.\d{1,4}){1,3})"
@@ -38,6 +38,8 @@ def _subject(passage: Passage) -> str | None:
 def version_changes(doc: Outline) -> Iterator[Candidate]:
     """The version is the answer of `Changed in version X: ...` and `New in version X`."""
     text = doc.text
+    if _CHANGED.search(text, 0, MAX_LOOK) is None:
+        return
     versions = list(dict.fromkeys(match["version"] for match in _CHANGED.finditer(text[:MAX_MENTIONS])))
     for passage in doc.passages:
         block, subject = passage.block, _subject(passage)
@@ -85,6 +87,8 @@ def _version_reason(passage: Passage, description: str, question: str, version: 
 def exceptions_raised(doc: Outline) -> Iterator[Candidate]:
     """The exception is blanked in a sentence that says on which condition it is raised."""
     text = doc.text
+    if _RAISES.search(text, 0, MAX_LOOK) is None:
+        return
     mentioned = sorted({match["name"].rpartition(".")[2] for match in _EXCEPTION.finditer(text[:MAX_MENTIONS])})
     for passage in doc.passages:
         subject = _subject(passage)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 #: A longer parameter list is not read.
 MAX_SIGNATURE = 3000
+#: Parameters of a signature that are looked at.
+MAX_PARAMETERS = 100
 _HEAD = re.compile(
     r"(?:\.\. (?:py:)?(?:function|method|class|classmethod|staticmethod|exception)::[ ]+)?"
     r"(?P<kind>(?:class|async|classmethod|staticmethod|exception|function|method|static)[ ]+)?"
@@ -84,7 +86,7 @@ def split_arguments(text: str, start: int, limit: int) -> tuple[list[tuple[int, 
 def _parameters(text: str, pieces: list[tuple[int, int]]) -> tuple[Parameter, ...] | None:
     """Parameters, or None where one of them is no parameter (the line is a call, not a definition)."""
     found: list[Parameter] = []
-    for start, end in pieces:
+    for start, end in pieces[:MAX_PARAMETERS]:
         if text[start:end].strip() in ("*", "/"):
             continue
         match = _PARAMETER.fullmatch(text, start, end)

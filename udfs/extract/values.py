@@ -13,6 +13,7 @@ from udfs.extract.signature import Signature
 from udfs.extract.wording import COMMON_DEFAULTS
 
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,10})?")
+_BASED = re.compile(r"0[xXoObB][0-9A-Fa-f_]{1,16}")
 _STRING = re.compile(r"[bru]{0,2}(['\"])(?P<body>[^'\"\\\n]{1,40})\1")
 _NAME = re.compile(r"[A-Za-z]\w*(?:\.[A-Za-z]\w*)*")
 _CONSTANT = re.compile(r"(?P<name>[A-Za-z]\w*(?:\.[A-Za-z]\w*)+) = (?P<value>[^\n]{1,80})")
@@ -25,6 +26,8 @@ def _literal(text: str, start: int, end: int) -> tuple[str, tuple[int, int]] | N
         return "singleton", (start, end)
     if _NUMBER.fullmatch(value):
         return "number", (start, end)
+    if _BASED.fullmatch(value):
+        return "based", (start, end)
     if (match := _STRING.fullmatch(value)) and _telling(match["body"]):
         return "string", (start, end)
     if _NAME.fullmatch(value):
@@ -41,6 +44,11 @@ def _alias_texts(kind: str, value: str) -> tuple[str, ...]:
     if kind == "string":
         body = value.strip("bru")[1:-1] if value[0] in "bru" else value[1:-1]
         return (body, f"'{body}'", f'"{body}"')
+    if kind == "based":
+        try:
+            return (str(int(value, 0)),)
+        except ValueError:
+            return ()
     return (value.rpartition(".")[2],) if kind == "name" else ()
 
 

@@ -24,7 +24,7 @@ DEICTIC = words_regex(
     "furthermore moreover additionally nevertheless nonetheless similarly likewise today currently recently respectively example e.g. i.e. "
     "see section note notes chapter figure table page appendix hereby herein thereof hereunder aforementioned said "
     "afterwards afterward thereafter soon ago since eventually already too even though although despite unlike instead "
-    "rather accordingly consequently contrast addition besides else elsewhere ones latest newest"
+    "information specification documentation documented rather accordingly consequently contrast addition besides else elsewhere ones latest newest"
 )
 
 #: Subordination: what is asked stands in a clause that something else governs.

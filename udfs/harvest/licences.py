@@ -52,7 +52,10 @@ def _files(dist: Distribution) -> Iterator[tuple[str, str]]:
 
 def licence_records() -> Iterator[Record]:
     """Documents in order of distribution and file; duplicates stay, they are what curation is shown on."""
-    found = {dist.metadata["Name"]: dist for dist in distributions() if dist.metadata and dist.metadata["Name"]}
+    found: dict[str, Distribution] = {}
+    for dist in distributions():
+        if dist.metadata and dist.metadata["Name"]:
+            found.setdefault(dist.metadata["Name"], dist)  # the first on the path is the one that is imported
     for name in sorted(found, key=lambda key: (key.lower(), key)):
         dist = found[name]
         licence = _declared_licence(dist)

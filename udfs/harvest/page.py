@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import copy
 import sys
 
-from udfs.harvest.source import Function, Obj, constants, docstring
+from udfs.harvest.source import Function, ModuleSource, Obj, constants, docstring, unparse
 
-_BUILTINS = frozenset(dir(builtins))
 _MAX_LISTED = 60
 _NEIGHBOURS = 4
 
@@ -49,10 +47,10 @@ def _signature(obj: Obj) -> str | None:
     prefix = "class " if obj.kind == "class" else "async " if isinstance(obj.node, ast.AsyncFunctionDef) else ""
     returns = getattr(obj.node, "returns", None)
     suffix = f" -> {ast.unparse(returns)}" if isinstance(returns, ast.expr) else ""
-    return f"{prefix}{obj.dotted}({ast.unparse(arguments)}){suffix}"
+    return f"{prefix}{obj.dotted}({unparse(arguments, obj.module)}){suffix}"
 
 
-def parameters(arguments: ast.arguments) -> list[tuple[str, str | None]]:
+def parameters(arguments: ast.arguments, module: ModuleSource) -> list[tuple[str, str | None]]:
     """(name as written with its stars, default as source or None) in order."""
     positional = arguments.posonlyargs + arguments.args
     gaps: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
@@ -62,7 +60,7 @@ def parameters(arguments: ast.arguments) -> list[tuple[str, str | None]]:
     found += [(arg.arg, default) for arg, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
     if arguments.kwarg:
         found.append(("**" + arguments.kwarg.arg, None))
-    return [(name, ast.unparse(default) if default is not None else None) for name, default in found]
+    return [(name, unparse(default, module) if default is not None else None) for name, default in found]
 
 
 def _resolve(base: ast.expr, obj: Obj) -> str:
@@ -114,7 +112,7 @@ def page(obj: Obj, neighbours: list[str]) -> str | None:
     """
     text = docstring(obj)
     arguments = arguments_of(obj)
-    listed = parameters(arguments) if arguments is not None else []
+    listed = parameters(arguments, obj.module) if arguments is not None else []
     inherits = bases(obj)
     told = [default for _, default in listed if default not in (None, "None")]
     if not text and not told and not inherits:

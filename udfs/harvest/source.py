@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import re
 import tokenize
 import warnings
@@ -122,6 +123,26 @@ def objects(module: ModuleSource) -> Obj:
     return root
 
 
+class _AsWritten(ast.NodeTransformer):
+    """Keeps hexadecimal, octal and binary numbers as their source writes them."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        if type(node.value) is int and node.lineno == node.end_lineno:
+            line = self.lines[node.lineno - 1].encode("utf-8")
+            written = line[node.col_offset : node.end_col_offset].decode("utf-8", "replace")
+            if re.fullmatch(r"0[xXoObB][0-9A-Fa-f_]+", written):
+                return ast.copy_location(ast.Name(id=written, ctx=ast.Load()), node)
+        return node
+
+
+def unparse(node: ast.AST, module: ModuleSource) -> str:
+    """Source of a node on one line, with numbers in the base in which they are written."""
+    return ast.unparse(_AsWritten(module.lines).visit(copy.deepcopy(node)))
+
+
 def constants(obj: Obj) -> list[tuple[str, str]]:
     """(name, literal) of the public names that the body assigns once to a number or a string, in order."""
     body = obj.node.body
@@ -131,7 +152,7 @@ def constants(obj: Obj) -> list[tuple[str, str]]:
         for target in targets:
             if isinstance(target, ast.Name) and not target.id.startswith("_"):
                 value = getattr(node, "value", None)
-                found.setdefault(target.id, []).append(ast.unparse(value) if _is_literal(value) and value is not None else "")
+                found.setdefault(target.id, []).append(unparse(value, obj.module) if _is_literal(value) and value is not None else "")
     return [(name, values[0]) for name, values in found.items() if len(values) == 1 and 0 < len(values[0]) <= _MAX_CONSTANT]
 
 
