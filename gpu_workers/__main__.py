@@ -2,7 +2,7 @@
 
 Progress goes to stdout, one JSON object per shard that ended; the log goes to stderr. SIGTERM and SIGINT: finish the item
 at hand, keep what is finished, release the shard, end. Exit codes: 0 drained, 2 wrong use, 3 run refused, 4 stopped before
-the run was drained, 5 drained with dead letters, 1 anything else.
+the run was drained, 5 drained but for shards that could not even be committed as failed, 1 anything else.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from udfs.store.run import HandoffRun
 
 
 class Stop:
-    """Remembers that a signal asked the process to end."""
+    """Remembers that a signal asked the process to end; the death of the process that started it asks, too."""
 
-    def __init__(self) -> None:
+    def __init__(self, parent: int | None) -> None:
         self.asked = False
+        self._parent = parent
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._ask)
 
@@ -38,7 +39,7 @@ class Stop:
 
     def __call__(self) -> bool:
         """Whether it did."""
-        return self.asked
+        return self.asked or (self._parent is not None and os.getppid() != self._parent)
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -48,6 +49,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--worker-id", default=f"{socket.gethostname()}-{os.getpid()}", help="name in claims, commits and rows")
     parser.add_argument("--workers", type=int, metavar="N", help="start N worker processes and wait for them")
     parser.add_argument("--engine-option", action="append", default=[], metavar="KEY=VALUE", help="option of the engine on this machine")
+    parser.add_argument("--parent", type=int, metavar="PID", help="end, as by SIGTERM, once this is no longer the parent process")
     parser.add_argument("--poll-seconds", type=float, default=0.5, help="pause while other workers hold all open shards")
     parsed = parser.parse_args(arguments)
     if parsed.workers is not None and parsed.workers < 1:
@@ -60,7 +62,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one worker, or start several; returns the exit code."""
     parsed = parse(sys.argv[1:] if arguments is None else arguments)
-    stop = Stop()
+    stop = Stop(parsed.parent)
     run = HandoffRun(parsed.run)
     log = Log(parsed.run, parsed.worker_id)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -30,10 +31,11 @@ def launch(run: HandoffRun, worker_id: str, workers: int, arguments: Sequence[st
     Returns:
         The worst exit code: refusal and error over dead letters over stopped over drained.
     """
-    restarts = run.plan.max_attempts * max(1, len(run.plan.shards))
+    restarts = 2 * run.plan.max_attempts * max(1, len(run.plan.shards))
 
     def start(name: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([sys.executable, "-m", "gpu_workers", "--run", str(run.store.root), "--worker-id", name, *arguments])
+        command = [sys.executable, "-m", "gpu_workers", "--run", str(run.store.root), "--worker-id", name, "--parent", str(os.getpid())]
+        return subprocess.Popen([*command, *arguments])
 
     running = {f"{worker_id}-{k}": start(f"{worker_id}-{k}") for k in range(min(workers, max(1, len(run.plan.shards))))}
     codes: list[int] = []

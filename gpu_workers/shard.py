@@ -49,6 +49,7 @@ class ShardWork:
         self._delivery = _Delivery()
         self._buffer: list[Finished] = []
         self._flushed = 0
+        self._part_items = MAX_PART_ITEMS
 
     def work(self) -> Outcome:
         """Bring the shard to a commit.
@@ -59,16 +60,34 @@ class ShardWork:
         Raises:
             RunError: the shard's file cannot be read.
         """
+        items, key = self._open_items(), ITEM_KEY[self._run.plan.program]
+        poison = poisoned(self._run, self._sid, self._earlier())
+        self._fail([item for item in items if item[key] in poison], "poison", "in flight when two attempts died")
+        outcome = self._generate([item for item in items if item[key] not in poison])
+        return self._commit() if outcome is None else outcome
+
+    def give_up(self, failure_class: str, reason: str) -> Outcome:
+        """Commit what earlier attempts finished, and every other item as failed, so that each is accounted for.
+
+        Raises:
+            RunError: the shard's file cannot be read.
+        """
+        self._fail(self._open_items(), failure_class, reason)
+        self._flush()
+        return self._commit()
+
+    def _earlier(self) -> list[int]:
+        return [attempt for attempt in self._run.attempts(self._sid) if attempt < self._lease.attempt]
+
+    def _open_items(self) -> list[Item]:
+        """Items that no proven part of an earlier attempt holds."""
         table = self._run.shard_items(self._sid)
         expected = expected_rows(self._run.plan, table)
-        key = ITEM_KEY[self._run.plan.program]
-        earlier = [attempt for attempt in self._run.attempts(self._sid) if attempt < self._lease.attempt]
-        for attempt in earlier:
+        self._part_items = min(MAX_PART_ITEMS, max(1, -(-len(expected) // 4)))
+        for attempt in self._earlier():
             self._adopt(attempt, expected)
-        items: list[Item] = [item for item in table.to_pylist() if item[key] not in self._delivery.keys]
-        items = self._bury(items, poisoned(self._run, self._sid, earlier), key)
-        outcome = self._generate(items, min(MAX_PART_ITEMS, max(1, -(-len(expected) // 4))))
-        return self._commit() if outcome is None else outcome
+        key = ITEM_KEY[self._run.plan.program]
+        return [item for item in table.to_pylist() if item[key] not in self._delivery.keys]
 
     def _adopt(self, attempt: int, expected: dict[str, int]) -> None:
         """Take over proven parts of an earlier attempt that hold nothing that is already here."""
@@ -89,19 +108,17 @@ class ShardWork:
             self._delivery.add(part, keys, failures_of(table))
             self._log.event("part_adopted", shard=self._sid, part=name, rows=part.rows, from_attempt=attempt)
 
-    def _bury(self, items: list[Item], poison: set[str], key: str) -> list[Item]:
-        """Declare poison items failed and return the others."""
+    def _fail(self, items: list[Item], failure_class: str, reason: str) -> None:
         for item in items:
-            if item[key] in poison:
-                self._log.event("poison", level="error", shard=self._sid, item=item[key])
-                self._buffer.append(self._program.failed(item, self._origin, "poison", "in flight when two attempts died"))
-        return [item for item in items if item[key] not in poison]
+            finished = self._program.failed(item, self._origin, failure_class, reason)
+            self._log.event("item_failed", level="error", shard=self._sid, item=finished.key, failure_class=failure_class, reason=reason)
+            self._buffer.append(finished)
 
-    def _generate(self, items: list[Item], part_items: int) -> Outcome | None:
+    def _generate(self, items: list[Item]) -> Outcome | None:
         for finished in self._program.generate(items, self._origin, self._lease.begun):
             self._buffer.append(finished)
             self._lease.tick()
-            if len(self._buffer) >= part_items:
+            if len(self._buffer) >= self._part_items:
                 self._flush()
                 if self._run.store.exists(commit_name(self._sid)):
                     return self._lose()

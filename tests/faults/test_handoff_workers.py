@@ -113,12 +113,39 @@ def test_a_shard_that_gets_no_further_is_a_dead_letter_after_max_attempts_and_th
     code, out, log = work(run)
     assert code == 5
     letter = run.dead_letter("s0")
-    assert (letter.attempts, letter.failure_class) == (2, "engine_error")
+    # Two attempts at the work and two at giving up: what cannot be read cannot be committed as failed either.
+    assert (letter.attempts, letter.failure_class) == (4, "engine_error")
     assert "shards/s0.parquet" in letter.reason
     assert {event["event"] for event in out} == {"committed", "dead_letter"}
-    assert sum(event["event"] == "shard_failed" for event in log) == 2
+    assert sum(event["event"] == "shard_failed" for event in log) == 4
     assert run.committed() == {"s1"}
     assert all(row in undisturbed for row in committed_rows(run))
+
+
+def test_a_shard_whose_attempts_are_exhausted_is_committed_as_failed_beside_what_was_finished(tmp_path, undisturbed):
+    run = lay_rollout(tmp_path / "run=r1", shards=1, max_attempts=1)
+    prompts = run.shard_items("s0").column("prompt_id").to_pylist()
+    # Parts of two prompts each: the first attempt leaves one, and stands still in the second.
+    assert work(run, kill_at=f"item={prompts[2]}")[0] == -signal.SIGKILL
+    assert work(run, kill_at=f"item={prompts[3]}")[0] == -signal.SIGKILL
+    code, out, _ = work(run)
+    assert code == 0
+    letter = run.dead_letter("s0")
+    assert letter.failure_class == "engine_dead"
+    assert letter.in_flight == (prompts[3],)
+    assert run.dead() == set()
+    rows = committed_rows(run)
+    finished = [row for row in rows if row["failure_class"] is None]
+    assert {row["prompt_id"] for row in finished} == set(prompts[:2])
+    assert all(row in undisturbed for row in finished)
+    assert run.commit("s0").failures == {"engine_dead": 6 * 3}
+    assert [event["event"] for event in out] == ["dead_letter", "committed"]
+
+
+def test_a_worker_whose_parent_is_gone_ends(tmp_path):
+    run = lay_rollout(tmp_path / "run=r1", shards=1)
+    code, out, _ = work(run, "--parent", "1")
+    assert (code, out) == (4, [])
 
 
 def test_a_worker_that_dies_at_once_every_time_ends_in_dead_letters_not_in_a_loop(tmp_path):

@@ -143,8 +143,8 @@ def test_a_choice_is_answered_by_letters_scored_where_the_options_stand(reader):
 @pytest.mark.parametrize("context", [None, "", "the of and"])
 def test_where_there_is_nothing_to_say_the_policy_says_so(context):
     features = Reader(passages().slice(0, 0), 3).features(prompt("Who?", context=context))
-    # Plain, after a reason, and as JSON; the form with a unit is the plain one.
-    assert len(features.distribution(base_weights(), 1.0).strings) == 3
+    # Plain, as an answer line, after a reason, and as JSON; the form with a unit is the plain one.
+    assert len(features.distribution(base_weights(), 1.0).strings) == 4
     assert features.answers == [UNKNOWN]
     assert greedy(features, base_weights()) == UNKNOWN
 

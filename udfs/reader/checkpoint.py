@@ -30,7 +30,8 @@ _BASE: dict[str, float] = {
     "blank_left": 3.0, "blank_right": 3.0, "sentence_start": 0.5, "boundary_left": 0.5, "boundary_right": 0.5, "abstain": -2.0,
     "after_equals": 2.0, "quoted": 0.5, "default_after_colon": 1.0, "base_after_colon": 2.5,
     "type_date": 1.5, "type_number": 1.5, "type_name": 1.5, "type_version": 1.5, "type_default": 1.5, "type_base": 1.5, "type_object": 1.5,
-    "plain:bias": 1.5, "unit:bias": -1.0, "reasoned:reason": 1.5, "json:json": 1.5, "unit:unit": 1.5,
+    "plain:bias": 1.5, "unit:bias": -1.0, "reasoned:bias": -0.5, "json:bias": -1.0,
+    "answer_line:answer_line": 1.0, "reasoned:reason": 1.5, "json:json": 2.0, "unit:unit": 2.0,
 }  # fmt: skip
 
 

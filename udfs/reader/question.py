@@ -83,8 +83,10 @@ class Question:
 
     @classmethod
     def read(cls, prompt: Prompt) -> Question:
-        """Take a prompt apart; the quoted context says nothing about what is asked."""
-        instructions = prompt.text.replace(prompt.context, " ") if prompt.context else prompt.text
+        """Take a prompt apart; what the form of the response shall be is said outside question, options and quoted context."""
+        instructions = prompt.text
+        for quoted in (prompt.context, prompt.question, *prompt.options):
+            instructions = instructions.replace(quoted, " ") if quoted else instructions
         cues = {name for name, pattern in CUES.items() if pattern.search(f"{prompt.system}\n{instructions}")}
         if prompt.options:
             cues.add("choice")

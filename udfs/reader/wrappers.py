@@ -12,7 +12,7 @@ from udfs.reader.question import CUES, Prompt, Question
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
-WRAPPERS: tuple[str, ...] = ("plain", "reasoned", "json", "unit")
+WRAPPERS: tuple[str, ...] = ("plain", "answer_line", "reasoned", "json", "unit")
 #: What a wrapper's weights multiply: 1, and whether the prompt has the cue.
 WRAPPER_CUES: tuple[str, ...] = ("bias", *CUES, "choice")
 _BARE_NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*\Z")
@@ -34,6 +34,8 @@ def wrapper_matrix(question: Question) -> Floats:
 
 def wrap(wrapper: str, answer: str, prompt: Prompt, question: Question) -> str:
     """The response that gives ``answer`` in a form; a form that does not fit the answer leaves it plain."""
+    if wrapper == "answer_line":
+        return f"Answer: {answer}"
     if wrapper == "reasoned":
         return f"{_reason(prompt)}\nAnswer: {answer}"
     if wrapper == "json":

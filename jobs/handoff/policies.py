@@ -1,0 +1,94 @@
+"""Checkpoints of the workspace: which one is in force, and what a worker needs to run it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from jobs.context import JobContext
+from jobs.handoff.files import ATTEMPTS, promote, write_attempt
+from schemas.errors import VerilakeError
+from udfs.reader.checkpoint import WEIGHTS_FILE, Checkpoint, base_checkpoint
+from udfs.reader.passages import PASSAGES, passages_of
+from udfs.store.run import POLICY, HandoffRun
+from udfs.store.store import Store
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_WRITTEN = "path string, n long"
+
+
+class UnknownPolicyError(VerilakeError):
+    """A plan names a checkpoint that the workspace does not hold."""
+
+    exit_code = 3
+
+    @classmethod
+    def from_id(cls, policy_id: str, folder: str) -> UnknownPolicyError:
+        """Which, and where it was looked for."""
+        return cls(f"policy {policy_id}: no such checkpoint below {folder}. Put its directory there, or plan the round again.")
+
+
+def current_policy(ctx: JobContext) -> str:
+    """The checkpoint with the newest weights; the hand-set one is laid where there is none.
+
+    Raises:
+        CheckpointError: a directory below ``policies/`` holds no checkpoint of this engine.
+    """
+    held = checkpoints(ctx)
+    if not held:
+        held = [lay_checkpoint(ctx, base_checkpoint())]
+    return max(held, key=lambda checkpoint: (checkpoint.policy_version, checkpoint.policy_id)).policy_id
+
+
+def checkpoints(ctx: JobContext) -> list[Checkpoint]:
+    """All checkpoints of the workspace."""
+    folder = ctx.workspace.policies_root
+    return [Checkpoint.load(entry) for entry in sorted(folder.iterdir()) if (entry / WEIGHTS_FILE).is_file()] if folder.is_dir() else []
+
+
+def lay_checkpoint(ctx: JobContext, checkpoint: Checkpoint) -> Checkpoint:
+    """Keep a checkpoint under its id; one that is there already stays as it is."""
+    store = Store(ctx.workspace.policies_root)
+    store.create_if_absent(f"{checkpoint.policy_id}/{WEIGHTS_FILE}", checkpoint.to_bytes())
+    return Checkpoint.load(ctx.workspace.policies_root / checkpoint.policy_id)
+
+
+def find_checkpoint(ctx: JobContext, policy_id: str) -> Checkpoint:
+    """The checkpoint with this id.
+
+    Raises:
+        UnknownPolicyError: the workspace holds none.
+    """
+    folder = ctx.workspace.policies_root / policy_id
+    if not (folder / WEIGHTS_FILE).is_file():
+        base = base_checkpoint()
+        if policy_id == base.policy_id:  # a workspace whose policies were never laid, or were cleared
+            return lay_checkpoint(ctx, base)
+        raise UnknownPolicyError.from_id(policy_id, str(ctx.workspace.policies_root))
+    return Checkpoint.load(folder)
+
+
+def lay_reader(run: HandoffRun, checkpoint: Checkpoint, documents: DataFrame) -> None:
+    """Write what the reader needs below ``plan/policy``: weights, and the passages of ``documents`` cut by the executors."""
+    target = f"{POLICY}/passages.parquet"
+    for name in run.store.list(target):  # of a driver that died before the plan
+        run.store.remove(f"{target}/{name}")
+    write = partial(_write_passages, folder=str(run.store.path(ATTEMPTS)))
+    written = documents.select("doc_id", "title", "text").mapInArrow(write, _WRITTEN).collect()
+    paths = sorted(row["path"] for row in written if row["n"]) or [write_attempt(str(run.store.path(ATTEMPTS)), PASSAGES.empty_table())]
+    # The reader orders passages by their ids: which file holds which does not matter.
+    for number, path in enumerate(paths):
+        promote(run.store, path, f"{target}/part-{number:05d}.parquet")
+    run.store.put(f"{POLICY}/{WEIGHTS_FILE}", checkpoint.to_bytes())
+
+
+def _write_passages(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        passages = pa.Table.from_batches([passages_of(batch)])
+        path = write_attempt(folder, passages) if passages.num_rows else ""
+        yield pa.RecordBatch.from_pydict({"path": [path], "n": [passages.num_rows]})

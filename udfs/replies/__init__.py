@@ -1,0 +1,1 @@
+"""Requests to a conversion engine and what its replies hold."""
