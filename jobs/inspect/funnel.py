@@ -1,0 +1,258 @@
+"""funnel: at every station the rows that came in, and what became of each; a sum that does not hold is named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from jobs.inspect.reader import LakeReader, alias
+from jobs.ledger import read_events
+from jobs.workspace import Workspace
+from schemas.bronze.documents import DOCUMENTS
+from schemas.bronze.rejects import REJECTS
+from schemas.bronze.replies import REPLIES
+from schemas.bronze.rollouts import ROLLOUTS
+from schemas.gold.preferences import PREFERENCES
+from schemas.gold.prompts import PROMPTS
+from schemas.gold.repair_queue import REPAIR_QUEUE
+from schemas.gold.round_plan import ROUND_PLAN
+from schemas.gold.sft import SFT
+from schemas.gold.tasks import TASKS
+from schemas.ops.job_runs import JOB_RUNS
+from schemas.silver.document_verdicts import DOCUMENT_VERDICTS
+from schemas.silver.documents import DOCUMENTS as SILVER_DOCUMENTS
+from schemas.silver.qa import QA
+from schemas.silver.qa_verdicts import QA_VERDICTS
+from schemas.silver.trajectories import TRAJECTORIES
+from schemas.silver.trajectory_verdicts import TRAJECTORY_VERDICTS
+
+#: The part of a sum that its station has not reached yet.
+WAITING = "waiting"
+
+
+@dataclass(frozen=True)
+class Sum:
+    """``total`` rows of ``what`` went into a station; ``parts`` is what became of them.
+
+    ``total`` is None where nothing says how many came in (a lake whose ledger is gone).
+    """
+
+    station: str
+    scope: str
+    what: str
+    total: int | None
+    parts: dict[str, int]
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the parts add up to the total; None where the total is unknown."""
+        return None if self.total is None else sum(self.parts.values()) == self.total
+
+    @property
+    def difference(self) -> int:
+        """Rows too many (positive) or lost (negative) among the parts."""
+        return sum(self.parts.values()) - (self.total or 0)
+
+
+@dataclass(frozen=True)
+class Funnel:
+    """All sums in the order of the stations."""
+
+    sums: list[Sum]
+
+    @property
+    def failing(self) -> list[Sum]:
+        """Sums that do not hold."""
+        return [item for item in self.sums if item.holds is False]
+
+
+@dataclass
+class _Tally:
+    """Totals and parts by scope, filled from queries."""
+
+    total: dict[Any, int] = field(default_factory=dict)
+    parts: dict[Any, dict[str, int]] = field(default_factory=dict)
+
+    def add(self, scope: Any, part: str, count: int) -> None:
+        inner = self.parts.setdefault(scope, {})
+        inner[part] = inner.get(part, 0) + count
+
+    def sums(self, station: str, what: str, name: Callable[[Any], str], order: Iterable[Any], *, waits: bool = True) -> list[Sum]:
+        """One sum a scope; a scope without any part has not been reached, and all of it waits."""
+        out = []
+        for scope in order:
+            total = self.total.get(scope)
+            parts = self.parts.get(scope, {})
+            if not parts and total and waits:
+                parts = {WAITING: total}
+            if total is not None or parts:
+                out.append(Sum(station, name(scope), what, total, dict(sorted(parts.items(), key=_kept_first))))
+        return out
+
+
+def read_funnel(workspace: Workspace, reader: LakeReader | None = None) -> Funnel:
+    """Add up every station from the tables themselves.
+
+    Raises:
+        NoLakeError: the workspace holds no lake.
+    """
+    held = reader or LakeReader.open(workspace)
+    ingests = _ingests(held)
+    rounds = [row["round"] for row in held.select(f"SELECT DISTINCT round FROM {alias(ROUND_PLAN)} ORDER BY round", ROUND_PLAN)]
+    sums = [*_ingest(held, ingests), *_curate(held, ingests), *_convert(held, ingests), *_admit(held, ingests), *_pool(held)]
+    for part in (_planned, _graded, _judged, _outputs):
+        sums += part(held, rounds)
+    return Funnel(sums)
+
+
+def _kept_first(item: tuple[str, int]) -> tuple[bool, str]:
+    return (":" in item[0], item[0])
+
+
+def _ingest_scope(ident: Any) -> str:
+    return f"ingest={ident}"
+
+
+def _round_scope(number: Any) -> str:
+    return f"round={number}"
+
+
+def _ingests(reader: LakeReader) -> list[str]:
+    """Ingests in the order in which they came; those without a document last."""
+    sql = f"SELECT ingest_id, min(ingest_seq) AS seq FROM {alias(DOCUMENTS)} GROUP BY ingest_id ORDER BY seq, ingest_id"
+    found = [row["ingest_id"] for row in reader.select(sql, DOCUMENTS)]
+    refused = reader.select(f"SELECT DISTINCT ingest_id FROM {alias(REJECTS)} ORDER BY ingest_id", REJECTS)
+    return list(dict.fromkeys([*found, *(row["ingest_id"] for row in refused)]))
+
+
+def _ingest(reader: LakeReader, ingests: list[str]) -> list[Sum]:
+    """Records = documents + rejects; how many records there were only the ledger knows."""
+    tally = _Tally()
+    for row in reader.select(f"SELECT ingest_id, count(*) AS n FROM {alias(DOCUMENTS)} GROUP BY ingest_id", DOCUMENTS):
+        tally.add(row["ingest_id"], "documents", row["n"])
+    for row in reader.select(f"SELECT ingest_id, reason, count(*) AS n FROM {alias(REJECTS)} GROUP BY ingest_id, reason", REJECTS):
+        tally.add(row["ingest_id"], f"reject: {row['reason']}", row["n"])
+    for event in read_events(reader.lake, JOB_RUNS, ["job", "scope", "state", "counts"]):
+        if event["job"] == "ingest_corpus" and event["state"] == "finished":
+            tally.total[event["scope"].removeprefix("ingest=")] = int(json.loads(event["counts"]).get("input", 0))
+    return tally.sums("ingest", "records", _ingest_scope, ingests, waits=False)
+
+
+def _curate(reader: LakeReader, ingests: list[str]) -> list[Sum]:
+    """Documents = kept + duplicates + rejected by reason; kept = rows of silver.documents."""
+    states, kept = _Tally(), _Tally()
+    for row in reader.select(f"SELECT ingest_id, count(*) AS n FROM {alias(DOCUMENTS)} GROUP BY ingest_id", DOCUMENTS):
+        states.total[row["ingest_id"]] = row["n"]
+    sql = f"SELECT ingest_id, state, reason, count(*) AS n FROM {alias(DOCUMENT_VERDICTS)} GROUP BY ingest_id, state, reason"
+    for row in reader.select(sql, DOCUMENT_VERDICTS):
+        states.add(row["ingest_id"], row["state"] if row["state"] == "kept" else f"{row['state']}: {row['reason']}", row["n"])
+        if row["state"] == "kept":
+            kept.total[row["ingest_id"]] = kept.total.get(row["ingest_id"], 0) + row["n"]
+    for row in reader.select(f"SELECT ingest_id, count(*) AS n FROM {alias(SILVER_DOCUMENTS)} GROUP BY ingest_id", SILVER_DOCUMENTS):
+        kept.add(row["ingest_id"], "in silver.documents", row["n"])
+    return states.sums("curate", "documents", _ingest_scope, ingests) + kept.sums("curate", "kept", _ingest_scope, ingests, waits=False)
+
+
+def _convert(reader: LakeReader, ingests: list[str]) -> list[Sum]:
+    """Kept documents = replies + failures; a document with any good reply has one."""
+    tally = _Tally()
+    sql = (
+        f"WITH r AS (SELECT doc_id, bool_or(failure_class IS NULL) AS ok, min(failure_class) AS failure FROM {alias(REPLIES)} GROUP BY doc_id) "
+        f"SELECT s.ingest_id, r.ok, CASE WHEN r.ok THEN NULL ELSE r.failure END AS failure, count(*) AS n "
+        f"FROM {alias(SILVER_DOCUMENTS)} s LEFT JOIN r ON s.doc_id = r.doc_id GROUP BY 1, 2, 3"
+    )
+    done = {row["ingest_id"] for row in reader.select(f"SELECT DISTINCT ingest_id FROM {alias(QA)}", QA)}
+    for row in reader.select(sql, SILVER_DOCUMENTS, REPLIES):
+        ident = row["ingest_id"]
+        tally.total[ident] = tally.total.get(ident, 0) + row["n"]
+        if row["ok"] is not None:
+            tally.add(ident, "replies" if row["ok"] else f"failed: {row['failure']}", row["n"])
+        elif ident not in done:  # once an ingest is converted, a document without any reply is lost, and the sum must say so
+            tally.add(ident, WAITING, row["n"])
+    return tally.sums("convert", "kept documents", _ingest_scope, ingests, waits=False)
+
+
+def _admit(reader: LakeReader, ingests: list[str]) -> list[Sum]:
+    """Candidates = admitted + rejected by reason; admitted = tasks."""
+    states, tasks = _Tally(), _Tally()
+    for row in reader.select(f"SELECT ingest_id, count(*) AS n FROM {alias(QA)} GROUP BY ingest_id", QA):
+        states.total[row["ingest_id"]] = row["n"]
+    sql = f"SELECT ingest_id, state, reason, count(*) AS n FROM {alias(QA_VERDICTS)} GROUP BY ingest_id, state, reason"
+    for row in reader.select(sql, QA_VERDICTS):
+        states.add(row["ingest_id"], "admitted" if row["state"] == "admitted" else f"rejected: {row['reason']}", row["n"])
+        if row["state"] == "admitted":
+            tasks.total[row["ingest_id"]] = tasks.total.get(row["ingest_id"], 0) + row["n"]
+    sql = f"SELECT origin, count(*) AS n FROM {alias(TASKS)} WHERE version = 1 AND source_kind = 'corpus' GROUP BY origin"
+    for row in reader.select(sql, TASKS):
+        tasks.add(row["origin"].removeprefix("ingest="), "tasks", row["n"])
+    return states.sums("admit", "candidates", _ingest_scope, ingests) + tasks.sums("admit", "admitted", _ingest_scope, ingests, waits=False)
+
+
+def _pool(reader: LakeReader) -> list[Sum]:
+    """Prompts by form; only those whose task exists count, so that an orphan shows as a difference."""
+    total = reader.select(f"SELECT count(*) AS n FROM {alias(PROMPTS)}", PROMPTS)
+    if not total or not total[0]["n"]:
+        return []
+    sql = (
+        f"SELECT p.form, count(*) AS n FROM {alias(PROMPTS)} p JOIN {alias(TASKS)} t "
+        "ON p.task_id = t.task_id AND p.task_version = t.version GROUP BY p.form ORDER BY p.form"
+    )
+    return [Sum("admit", "pool", "prompts", total[0]["n"], {row["form"]: row["n"] for row in reader.select(sql, PROMPTS, TASKS)})]
+
+
+def _planned(reader: LakeReader, rounds: list[int]) -> list[Sum]:
+    """Planned samples = rollouts + declared failures; planned prompts by role."""
+    roles, samples = _Tally(), _Tally()
+    for row in reader.select(
+        f"SELECT round, role, count(*) AS n, sum(n_samples) AS s FROM {alias(ROUND_PLAN)} GROUP BY round, role", ROUND_PLAN
+    ):
+        roles.total[row["round"]] = roles.total.get(row["round"], 0) + row["n"]
+        roles.add(row["round"], row["role"], row["n"])
+        samples.total[row["round"]] = samples.total.get(row["round"], 0) + row["s"]
+    sql = f"SELECT round, failure_class, count(*) AS n FROM {alias(ROLLOUTS)} GROUP BY round, failure_class"
+    for row in reader.select(sql, ROLLOUTS):
+        samples.add(row["round"], "rollouts" if row["failure_class"] is None else f"failed: {row['failure_class']}", row["n"])
+    return roles.sums("plan", "prompts", _round_scope, rounds) + samples.sums("rollout", "planned samples", _round_scope, rounds)
+
+
+def _graded(reader: LakeReader, rounds: list[int]) -> list[Sum]:
+    """Delivered rollouts = trajectories by status."""
+    tally = _Tally()
+    for row in reader.select(f"SELECT round, count(*) AS n FROM {alias(ROLLOUTS)} GROUP BY round", ROLLOUTS):
+        tally.total[row["round"]] = row["n"]
+    for row in reader.select(f"SELECT round, status, count(*) AS n FROM {alias(TRAJECTORIES)} GROUP BY round, status", TRAJECTORIES):
+        tally.add(row["round"], row["status"], row["n"])
+    return tally.sums("ingest-rollouts", "delivered rollouts", _round_scope, rounds)
+
+
+def _judged(reader: LakeReader, rounds: list[int]) -> list[Sum]:
+    """Trajectories = accepted + flagged + rejected by reason."""
+    tally = _Tally()
+    for row in reader.select(f"SELECT round, count(*) AS n FROM {alias(TRAJECTORIES)} GROUP BY round", TRAJECTORIES):
+        tally.total[row["round"]] = row["n"]
+    sql = f"SELECT round, state, reason, count(*) AS n FROM {alias(TRAJECTORY_VERDICTS)} GROUP BY round, state, reason"
+    for row in reader.select(sql, TRAJECTORY_VERDICTS):
+        tally.add(row["round"], row["state"] if row["state"] == "accepted" else f"{row['state']}: {row['reason']}", row["n"])
+    return tally.sums("check", "trajectories", _round_scope, rounds)
+
+
+def _outputs(reader: LakeReader, rounds: list[int]) -> list[Sum]:
+    """What went out of each round; only rows whose trajectory (or task) exists count as a part."""
+    out: list[Sum] = []
+    origins = (
+        (SFT, "SFT rows", "from a trajectory", TRAJECTORIES, "o.trajectory_id = t.trajectory_id"),
+        (PREFERENCES, "preference pairs", "from two trajectories", TRAJECTORIES, "o.chosen_trajectory_id = t.trajectory_id"),
+        (REPAIR_QUEUE, "repairs", "of a task", TASKS, "o.task_id = t.task_id AND o.task_version = t.version"),
+    )
+    for table, what, part, parent, on in origins:
+        tally = _Tally()
+        for row in reader.select(f"SELECT round, count(*) AS n FROM {alias(table)} GROUP BY round", table):
+            tally.total[row["round"]] = row["n"]
+        second = f"JOIN {alias(parent)} u ON o.rejected_trajectory_id = u.trajectory_id" if table is PREFERENCES else ""
+        sql = f"SELECT o.round, count(*) AS n FROM {alias(table)} o JOIN {alias(parent)} t ON {on} {second} GROUP BY o.round"
+        for row in reader.select(sql, table, parent):
+            tally.add(row["round"], part, row["n"])
+        out += tally.sums("feedback", what, _round_scope, rounds, waits=False)
+    return out
