@@ -72,7 +72,7 @@ def _dates(contract: AnswerContract) -> Iterator[str]:
         day = dt.date.fromisoformat(iso)
         yield from ((day + dt.timedelta(days=n)).isoformat() for n in (1, -1))
         yield from (_shift_month(day, n).isoformat() for n in (1, -1, 12, -12))
-        if day.day <= 12:
+        if day.day <= 12 and day.day != day.month:
             yield dt.date(day.year, day.day, day.month).isoformat()
         yield from (iso[:7], iso[:4])
     elif len(parts) == 2 and parts[0]:

@@ -12,7 +12,8 @@ _MONTH = {name: n for n, name in enumerate(_MONTHS, 1)} | {name[:3]: n for n, na
 _DAYS = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?"
 _LEAD = re.compile(rf"\A(?:on|in|the|since|{_DAYS}[.,]?)\s+", re.IGNORECASE)
 _ERA = re.compile(r"\s*\b(bce?|b\.\s?c\.(?:\s?e\.)?|ad|a\.\s?d\.|ce|c\.\s?e\.)\s*\Z", re.IGNORECASE)
-_ISO = re.compile(r"\A(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?\Z")
+_ISO = re.compile(r"\A-?(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?\Z")
+_DAY_ALONE = re.compile(r"\A--(\d{2})-(\d{2})\Z")
 _YEAR_FIRST = re.compile(r"\A(\d{4})[/.](\d{1,2})[/.](\d{1,2})\Z")
 _COMPACT = re.compile(r"\A(\d{4})(\d{2})(\d{2})\Z")
 _NUMERIC = re.compile(r"\A(\d{1,2})[/.\-](\d{1,2})[/.\-](\d{4})\Z")
@@ -77,7 +78,9 @@ def parse_date(text: str) -> str | None:
     iso = _ISO.match(text) or _YEAR_FIRST.match(text) or _COMPACT.match(text)
     if iso:
         year, month, day = (int(g) if g else None for g in iso.groups())
-        return _spell(year, month, day, bc=bc)
+        return _spell(year, month, day, bc=bc or text.startswith("-"))
+    if alone := _DAY_ALONE.match(text):
+        return _spell(None, int(alone.group(1)), int(alone.group(2)), bc=False)
     if numeric := _NUMERIC.match(text):
         parts = _numeric(*(int(g) for g in numeric.groups()))
         return _spell(*parts, bc=bc) if parts else None

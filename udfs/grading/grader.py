@@ -11,7 +11,7 @@ from udfs.grading.dates import parse_date
 from udfs.grading.extraction import Extraction, extract_answer
 from udfs.grading.formats import keeps_format
 from udfs.grading.numbers import compare, parse_gold
-from udfs.grading.texts import matches
+from udfs.grading.texts import is_code_like, matches
 
 #: Name and version of this verifier, as recorded beside every verdict. A change that can alter a verdict raises the version.
 VERIFIER = "contract"
@@ -104,7 +104,8 @@ def grade(contract: AnswerContract, response: str) -> Grade:
         return _date(contract, found, answer)
     if contract.type == "choice":
         return _choice(contract, found, answer)
-    correct = matches(contract.gold, answer) or any(matches(alias, answer) for alias in contract.aliases)
+    code = is_code_like(contract.gold)
+    correct = matches(contract.gold, answer, code=code) or any(matches(alias, answer, code=code) for alias in contract.aliases)
     return _grade("correct" if correct else "incorrect", found)
 
 

@@ -20,7 +20,8 @@ _CALL = re.compile(r"\A[A-Za-z_][\w.]*\(\)\Z")
 _IDENTIFIER = re.compile(r"\A[A-Za-z_][\w.]*\Z")
 _ARTICLE = re.compile(r"\A(?:the|an?)\s+")
 _LEAD = re.compile(r"\A(?:so\s+)?(?:the\s+)?(?:(?:final|correct|right)\s+)?answer\s+is\s*:?\s+", re.IGNORECASE)
-_EDGES = " \t\r\n.,;:!?*_`\"'()[]{}"
+# No underscore: `__mro__` is another name than `mro`.
+_EDGES = " \t\r\n.,;:!?*`\"'()[]{}"
 
 
 @lru_cache(maxsize=16384)
@@ -78,14 +79,15 @@ def normalise_text(text: str) -> str:
     return shorter or bare or text
 
 
-def matches(gold: str, answer: str) -> bool:
+def matches(gold: str, answer: str, *, code: bool = False) -> bool:
     """Whether an answer equals one gold text, by the rules of its kind.
 
     Args:
         gold: gold or alias.
         answer: the candidate's answer.
+        code: take the gold for code whatever it looks like: an alias of code is code (``single`` beside ``'single'``).
     """
-    if not is_code_like(gold):
+    if not (code or is_code_like(gold)):
         return normalise_text(answer) == normalise_text(gold)
     wanted, said = normalise_code(gold), normalise_code(answer)
     if said == wanted:

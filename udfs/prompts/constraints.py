@@ -14,7 +14,6 @@ from udfs.prompts.options import one_line
 from udfs.prompts.render import prompt_row
 from udfs.prompts.templates import load, template_versions
 
-
 #: Version of the rules in this module; the templates' own versions and hashes belong to a fingerprint as well.
 FORMAT_VERSION = "1:" + content_id(*(value for name, value in sorted(template_versions().items()) if name.startswith("format_")))[:8]
 

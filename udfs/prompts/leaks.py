@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from schemas.contract import AnswerContract
-from udfs.grading.texts import normalise_text
+from udfs.grading.texts import is_code_like, normalise_code, normalise_text
 from udfs.text.normalise import normalise, squeeze
 
 
@@ -15,16 +14,27 @@ def _key(text: str) -> str:
     return squeeze(normalise(text))
 
 
+def _whole(text: str, key: str) -> bool:
+    """Whether ``key`` stands in ``text`` without a letter, digit or underscore on either side."""
+    at = text.find(key)
+    while at >= 0:
+        before, after = text[at - 1 : at] if at else "", text[at + len(key) : at + len(key) + 1]
+        if not (before.isalnum() or before == "_" or after.isalnum() or after == "_"):
+            return True
+        at = text.find(key, at + 1)
+    return False
+
+
 def contains(prompt: str, answer: str) -> bool:
     """Whether the answer stands in the prompt as a whole, case and white space aside.
 
     Args:
         prompt: everything that is shown.
-        answer: gold or alias; also tried without quotes, article and punctuation around it.
+        answer: gold or alias; also tried without what grading leaves out around it (quotes; article and punctuation of words).
     """
     shown = _key(prompt)
-    bare = normalise_text(answer)
-    return any(re.search(rf"(?<!\w){re.escape(key)}(?!\w)", shown) for key in {_key(answer), bare} if key)
+    bare = _key(normalise_code(answer)) if is_code_like(answer) else normalise_text(answer)
+    return any(_whole(shown, key) for key in {_key(answer), bare} if key)
 
 
 def given_away(contract: AnswerContract, answer: str, prompt: str) -> str | None:

@@ -1,0 +1,1 @@
+"""Transforms of admit_tasks."""
