@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jobs.inspect.reader import LakeReader, alias
-from jobs.ledger import read_events
 from jobs.workspace import Workspace
 from schemas.bronze.documents import DOCUMENTS
 from schemas.bronze.rejects import REJECTS
@@ -134,7 +133,7 @@ def _ingest(reader: LakeReader, ingests: list[str]) -> list[Sum]:
         tally.add(row["ingest_id"], "documents", row["n"])
     for row in reader.select(f"SELECT ingest_id, reason, count(*) AS n FROM {alias(REJECTS)} GROUP BY ingest_id, reason", REJECTS):
         tally.add(row["ingest_id"], f"reject: {row['reason']}", row["n"])
-    for event in read_events(reader.lake, JOB_RUNS, ["job", "scope", "state", "counts"]):
+    for event in reader.events(JOB_RUNS):
         if event["job"] == "ingest_corpus" and event["state"] == "finished":
             tally.total[event["scope"].removeprefix("ingest=")] = int(json.loads(event["counts"]).get("input", 0))
     return tally.sums("ingest", "records", _ingest_scope, ingests, waits=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,8 @@ from jobs.lake.layout import Lake
 from jobs.workspace import Workspace
 from schemas.errors import VerilakeError
 from schemas.table import Table
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class NoLakeError(VerilakeError):
@@ -59,16 +62,31 @@ class LakeReader:
         """Rows of a query over ``tables``, which it names by :func:`alias`; none where one of them does not exist."""
         if any(self.delta(table) is None for table in tables):
             return []
-        rows: list[dict[str, Any]] = pa.table(self._builder.execute(sql).read_all()).to_pylist()
-        return rows
+        return _rows(pa.RecordBatchReader.from_stream(self._builder.execute(sql)).read_all())
+
+    def events(self, table: Table) -> list[dict[str, Any]]:
+        """All events of a ledger table in order of time; none where the ledger is gone."""
+        return self.select(f"SELECT * FROM {alias(table)} ORDER BY at, event_id", table)
 
     def figures(self, table: Table) -> tuple[int, int, int] | None:
         """Rows, bytes and files of the newest version, from the log alone; None where the table does not exist."""
         delta = self.delta(table)
         if delta is None:
             return None
-        added = pa.table(delta.get_add_actions())
+        added = pa.RecordBatchReader.from_stream(delta.get_add_actions()).read_all()
         return sum(added["num_records"].to_pylist()), sum(added["size_bytes"].to_pylist()), added.num_rows
+
+
+def _rows(found: pa.Table) -> list[dict[str, Any]]:
+    """Rows as dicts. Points in time go by way of integers: pyarrow imports pandas (a second) to convert them itself."""
+    columns = []
+    for column in found.columns:
+        if pa.types.is_timestamp(column.type):
+            micros = column.cast(pa.timestamp("us", tz="UTC")).cast(pa.int64()).to_pylist()
+            columns.append([None if value is None else _EPOCH + timedelta(microseconds=value) for value in micros])
+        else:
+            columns.append(column.to_pylist())
+    return [dict(zip(found.column_names, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
 def alias(table: Table) -> str:

@@ -109,7 +109,7 @@ def _section(section: Section) -> Iterable[RenderableType]:
             holds = "its hash holds" if row["evidence_holds"] else "ITS HASH DOES NOT HOLD"
             yield Text(f"      “{_cell(row['evidence_text'])}”  ({holds})", style="" if row["evidence_holds"] else "bold red")
         for name, value in row.items():
-            if name not in section.key and name not in {"evidence_text", "evidence_holds"} and value is not None:
+            if name not in section.key and name not in {"evidence_text", "evidence_holds"} and value not in (None, "", []):
                 yield Text(f"      {name}: {_cell(value)}")
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from jobs.inspect.reader import LakeReader, NoLakeError, alias
 from jobs.lake.layout import VERSION_FILE, Lake, SliceCommit
-from jobs.ledger import read_events
 from jobs.workspace import Workspace
 from schemas.bronze.documents import DOCUMENTS
 from schemas.bronze.rejects import REJECTS
@@ -122,8 +121,8 @@ def read_status(workspace: Workspace) -> Status:
     lake = reader.lake
     slices = {table.name: lake.slices(table) for table in ALL_TABLES}
     ingests = _ingests(reader, slices)
-    rounds = _rounds(lake, slices)
-    events = read_events(lake, JOB_RUNS)
+    rounds = _rounds(reader, slices)
+    events = reader.events(JOB_RUNS)
     stale = _stale(events, slices)
     return Status(
         workspace=str(workspace.root), schema_version=_schema_version(lake), ingests=ingests, rounds=rounds, tables=_tables(reader), stale=stale,
@@ -160,10 +159,10 @@ def _ingests(reader: LakeReader, slices: dict[str, dict[str, SliceCommit]]) -> l
     return out
 
 
-def _rounds(lake: Lake, slices: dict[str, dict[str, SliceCommit]]) -> list[RoundStatus]:
+def _rounds(reader: LakeReader, slices: dict[str, dict[str, SliceCommit]]) -> list[RoundStatus]:
     """From the tables' own userMetadata; the ledger adds the policy, and is compared."""
     newest: dict[int, dict[str, Any]] = {}
-    for event in read_events(lake, ROUNDS):
+    for event in reader.events(ROUNDS):
         if (event["seq"], event["at"], event["event_id"]) > _rank(newest.get(event["round"])):
             newest[event["round"]] = event
     numbers = sorted({int(value) for value in slices[ROUND_PLAN.name]} | set(newest))
