@@ -49,6 +49,18 @@ class BlockedRoundError(VerilakeError):
         )
 
 
+class ConservationError(VerilakeError):
+    """Not every trajectory got one verdict; a fault of ours."""
+
+    @classmethod
+    def from_counts(cls, trajectories: int, verdicts_written: int) -> ConservationError:
+        """Both counts."""
+        return cls(
+            f"silver.trajectory_verdicts: {verdicts_written} verdicts of {trajectories} trajectories. "
+            "Do not use this round; look for trajectory ids that occur twice, and report this."
+        )
+
+
 def run(ctx: JobContext, round_no: int) -> JobReport:
     """Check one round.
 
@@ -58,6 +70,7 @@ def run(ctx: JobContext, round_no: int) -> JobReport:
 
     Raises:
         MissingInputError: the round's rollouts were not ingested.
+        ConservationError: verdicts and trajectories are not as many.
         BlockedRoundError: an alert named in conf check.block_on was raised; everything is written.
     """
     with ctx.open(
@@ -91,7 +104,7 @@ def _check(ctx: JobContext, job: JobRun, round_no: int) -> None:
     # Prompts of the plan alone: what enters the pool later cannot change an earlier round.
     prompts = ctx.read(PROMPTS).join(plan.select("prompt_id"), "prompt_id", "left_semi")
     grouped = groups(trajectories, ctx.read(INTERACTIONS, round_no), ctx.read(TOKENS, round_no), rewards, prompts)
-    job.write(TRAJECTORY_VERDICTS, lambda: verdicts(grouped, length_factor=config.length_factor))
+    judged_rows = job.write(TRAJECTORY_VERDICTS, lambda: verdicts(grouped, length_factor=config.length_factor)).rows
     judged = job.read_written(TRAJECTORY_VERDICTS)
     rows = facts(trajectories, judged, rewards, window_minutes=config.time_window_minutes).persist()
     try:
@@ -99,11 +112,24 @@ def _check(ctx: JobContext, job: JobRun, round_no: int) -> None:
         job.write(WORKER_METRICS, lambda: machine_figures(rows, round_no=round_no))
     finally:
         rows.unpersist()
-    job.write(ALERTS, lambda: _alerts(ctx, job, round_no))
-    states = {row["state"]: row["count"] for row in judged.groupBy("state").count().collect()}
-    reasons = {row["reason"]: row["count"] for row in judged.groupBy("reason").count().collect()}
-    raised = job.read_written(ALERTS).count()
-    job.count(input=trajectories.count(), **dict(sorted(states.items())), reasons=dict(sorted(reasons.items())), alerts=raised)
+    raised = job.write(ALERTS, lambda: _alerts(ctx, job, round_no)).rows
+    _count(job, trajectories.count(), judged_rows, judged, raised)
+
+
+def _count(job: JobRun, trajectories: int, verdicts_written: int, judged: DataFrame, raised: int) -> None:
+    """The funnel: every trajectory is accepted, flagged or rejected.
+
+    Raises:
+        ConservationError: verdicts and trajectories are not as many.
+    """
+    if verdicts_written != trajectories:
+        raise ConservationError.from_counts(trajectories, verdicts_written)
+    counted = judged.groupBy("state", "reason").count().collect()
+    states: dict[str, int] = dict.fromkeys(("accepted", "flagged", "rejected"), 0)
+    for row in counted:
+        states[row["state"]] += row["count"]
+    reasons = {row["reason"]: row["count"] for row in counted if row["state"] != "accepted"}
+    job.count(input=trajectories, **states, reasons=dict(sorted(reasons.items())), alerts=raised)
 
 
 def round_figures(rows: DataFrame, planned: DataFrame, *, round_no: int) -> DataFrame:

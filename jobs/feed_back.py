@@ -71,26 +71,26 @@ def _feed_back(ctx: JobContext, job: JobRun, round_no: int, earlier: list[int]) 
     belief = Belief(prior=(plan_config.prior_alpha, plan_config.prior_beta), band=plan_config.band)
     sampled = samples(trajectories, rewards, ctx.read(CALLS, round_no))
     before = ctx.read(TASK_STATS, *earlier) if earlier else ctx.read(TASK_STATS).limit(0)
-    job.write(TASK_STATS, lambda: task_stats(sampled, prompts, before, belief))
+    rows = {"prompts": job.write(TASK_STATS, lambda: task_stats(sampled, prompts, before, belief)).rows}
     stats = job.read_written(TASK_STATS)
 
     doubts = contradicted(stats, config)
-    job.write(REPAIR_QUEUE, lambda: repair_queue(doubts, plan, prompts, tasks, config.repair_cap))
-    job.write(REGRESSION, lambda: regression(stats))
+    rows["repair_queue"] = job.write(REPAIR_QUEUE, lambda: repair_queue(doubts, plan, prompts, tasks, config.repair_cap)).rows
+    rows["regression"] = job.write(REGRESSION, lambda: regression(stats)).rows
     newest = in_force(tasks)
     queue = job.read_written(REPAIR_QUEUE)
-    job.write(TASKS, lambda: next_versions(queue, newest, origin=f"feedback={round_no}"))
+    rows["new_versions"] = job.write(TASKS, lambda: next_versions(queue, newest, origin=f"feedback={round_no}")).rows
 
     # All doubted tasks, also those beyond the cap of the queue.
     doubted = doubts.select("task_id").distinct()
     verdicts, interactions = ctx.read(TRAJECTORY_VERDICTS, round_no), ctx.read(INTERACTIONS, round_no)
     gathered = candidates(trajectories, verdicts, rewards, interactions, prompts, tasks, doubted).persist()
     try:
-        job.write(SFT, lambda: sft(gathered, config))
-        job.write(PREFERENCES, lambda: preferences(gathered, config))
+        rows["sft"] = job.write(SFT, lambda: sft(gathered, config)).rows
+        rows["preferences"] = job.write(PREFERENCES, lambda: preferences(gathered, config)).rows
     finally:
         gathered.unpersist()
-    _count(job, trajectories, stats, doubted)
+    _count(job, trajectories, stats, rows)
 
 
 def _origins_before(ctx: JobContext, round_no: int) -> list[str]:
@@ -103,15 +103,13 @@ def _origins_before(ctx: JobContext, round_no: int) -> list[str]:
     return [origin for origin in ctx.lake.slices(TASKS) if seen(origin)]
 
 
-def _count(job: JobRun, trajectories: DataFrame, stats: DataFrame, doubted: DataFrame) -> None:
-    """The funnel: trajectories are samples of the plan or not; what was made of them beside it."""
+def _count(job: JobRun, trajectories: DataFrame, stats: DataFrame, rows: dict[str, int]) -> None:
+    """The funnel: trajectories are samples of the plan or not; beside it, what was made of them."""
     from pyspark.sql import functions as F
 
     total = trajectories.count()
-    sums = stats.agg(F.sum("n").alias("n"), F.sum("n_valid").alias("n_valid"), F.sum("k").alias("k"), F.count("*").alias("rows")).first()
-    in_plan = int(sums["n"] or 0)
+    sums = stats.agg(F.sum("n").alias("n"), F.sum("n_valid").alias("n_valid"), F.sum("k").alias("k")).first()
+    sampled = int(sums["n"] or 0)
     job.count(
-        input=total, sampled=in_plan, not_in_plan=total - in_plan, known=int(sums["n_valid"] or 0), solved=int(sums["k"] or 0), prompts=int(sums["rows"]),
-        doubted=doubted.count(), sft=job.read_written(SFT).count(), preferences=job.read_written(PREFERENCES).count(),
-        regression=job.read_written(REGRESSION).count(), repair_queue=job.read_written(REPAIR_QUEUE).count(), new_versions=job.read_written(TASKS).count(),
-    )  # fmt: skip
+        input=total, sampled=sampled, not_in_plan=total - sampled, known=int(sums["n_valid"] or 0), solved=int(sums["k"] or 0), **rows
+    )

@@ -70,12 +70,19 @@ def _ingest(ctx: JobContext, job: JobRun, round_no: int) -> None:
         job.write(CALLS, lambda: calls(graded))
     finally:
         graded.unpersist()
-    written = job.read_written(TRAJECTORIES)
-    statuses = {row["status"]: row["count"] for row in written.groupBy("status").count().collect()}
-    failures = {
-        row["failure_class"]: row["count"] for row in written.where("failure_class IS NOT NULL").groupBy("failure_class").count().collect()
-    }
-    job.count(input=rollouts.count(), **dict(sorted(statuses.items())), failures=dict(sorted(failures.items())))
+    _count(job, rollouts.count())
+
+
+def _count(job: JobRun, delivered: int) -> None:
+    """The funnel: every delivered row is a trajectory of one status."""
+    counted = job.read_written(TRAJECTORIES).groupBy("status", "failure_class").count().collect()
+    statuses: dict[str, int] = {}
+    failures: dict[str, int] = {}
+    for row in counted:
+        statuses[row["status"]] = statuses.get(row["status"], 0) + row["count"]
+        if row["failure_class"] is not None:
+            failures[row["failure_class"]] = failures.get(row["failure_class"], 0) + row["count"]
+    job.count(input=delivered, **dict(sorted(statuses.items())), failures=dict(sorted(failures.items())))
 
 
 def prepare(rollouts: DataFrame, plan: DataFrame, prompts: DataFrame) -> DataFrame:

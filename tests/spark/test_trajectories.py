@@ -13,9 +13,11 @@ import pytest
 from jobs import check_quality, feed_back, ingest_rollouts
 from jobs.config import load_config
 from jobs.context import JobContext
+from jobs.feedback.repair import next_versions
 from jobs.lake.checksum import checksum_of
 from jobs.lake.migrate import create_tables
 from jobs.lake.write import SliceWrite, write_slice
+from jobs.plan.candidates import in_force
 from jobs.rounds import is_closed
 from jobs.workspace import Workspace
 from schemas.bronze.rollouts import ROLLOUTS
@@ -39,8 +41,13 @@ from schemas.silver.trajectories import TRAJECTORIES
 from schemas.silver.trajectory_verdicts import TRAJECTORY_VERDICTS
 from tests.conftest import NOW
 from udfs.trajectories.grading_batch import trajectory_id
+from udfs.trajectories.summary import sampling_hash
 
 pytestmark = pytest.mark.spark
+
+#: The round under test is the second, so that there is an earlier one to pool with.
+ROUND = 2
+RUN = f"run-{ROUND}"
 
 CAPITALS = AnswerContract(type="text", gold="Zürich")
 OPTIONS = ("Bern", "Zürich", "Basel", "Genf")
@@ -81,7 +88,7 @@ def prompt_row(name):
     }  # fmt: skip
 
 
-def plan_row(name, round_no=1):
+def plan_row(name, round_no=ROUND):
     role, mode, _, _, _ = WORLD[name]
     return {
         "round": round_no, "prompt_id": f"p-{name}", "task_id": f"t-{name}", "task_version": 1, "role": role, "task_type": f"kind_{name}", "context_mode": mode,
@@ -89,7 +96,7 @@ def plan_row(name, round_no=1):
     }  # fmt: skip
 
 
-def rollout_row(prompt, index, text, round_no=1, **change: Any):
+def rollout_row(prompt, index, text, round_no=ROUND, **change: Any):
     made = NOW + timedelta(minutes=index)
     return {
         "run_id": f"run-{round_no}", "round": round_no, "prompt_id": prompt, "sample_index": index, "dialect": "verilake", "engine": "reader",
@@ -100,7 +107,7 @@ def rollout_row(prompt, index, text, round_no=1, **change: Any):
     }  # fmt: skip
 
 
-def rollouts(round_no=1):
+def rollouts(round_no=ROUND):
     rows = [
         rollout_row(f"p-{name}", i, text, round_no) for name, world in WORLD.items() if name != "sick" for i, text in enumerate(world[4])
     ]
@@ -131,15 +138,31 @@ def context(spark, root):
     return JobContext(workspace, load_config(workspace.root), now=NOW, job_run_id="test", session=spark)
 
 
-def build(ctx, *, partitions, reverse, rounds=1):
+def earlier_row(name, n_valid, k, **change: Any):
+    """What a former checkpoint did on the prompt in round 1."""
+    return {
+        "prompt_id": f"p-{name}", "policy_id": "former", "sampling_hash": sampling_hash(1.0, 1.0, "processed", "reader"), "context_mode": "closed_book",
+        "round": 1, "task_id": f"t-{name}", "task_type": f"kind_{name}", "role": "train", "n": n_valid, "n_valid": n_valid, "k": k, "pooled_n": n_valid,
+        "pooled_k": k, "guess_rate": 0.0, "posterior_alpha": 1.0, "posterior_beta": 1.0, "posterior_mean": 0.5, "p_in_band": 0.5, "reward_mean": None,
+        "reward_std_unbiased": None, "reward_std_population": None, "zero_variance": False, "majority_answer": None, "majority_count": 0,
+        "majority_is_gold": None, **change,
+    }  # fmt: skip
+
+
+def build(ctx, *, partitions, reverse):
     fill(ctx, TASKS, "ingest=i", [task_row(n) for n in WORLD])
     fill(ctx, PROMPTS, "ingest=i", [prompt_row(n) for n in WORLD])
-    for round_no in range(1, rounds + 1):
-        rows = rollouts(round_no)
-        fill(ctx, ROUND_PLAN, round_no, [plan_row(n, round_no) for n in WORLD], partitions)
-        fill(ctx, ROLLOUTS, round_no, rows[::-1] if reverse else rows, partitions)
-        for job in (ingest_rollouts, check_quality, feed_back):
-            job.run(ctx, round_no)
+    fill(
+        ctx,
+        TASK_STATS,
+        1,
+        [earlier_row("mixed", 16, 5), earlier_row("mixed", 8, 8, sampling_hash="another temperature"), earlier_row("solved", 8, 7)],
+    )
+    fill(ctx, ROUND_PLAN, ROUND, [plan_row(n) for n in WORLD], partitions)
+    rows = rollouts()
+    fill(ctx, ROLLOUTS, ROUND, rows[::-1] if reverse else rows, partitions)
+    for job in (ingest_rollouts, check_quality, feed_back):
+        job.run(ctx, ROUND)
     return ctx
 
 
@@ -155,10 +178,10 @@ def contexts(spark, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def lake(contexts):
-    return build(contexts[0], partitions=2, reverse=False, rounds=2)
+    return build(contexts[0], partitions=2, reverse=False)
 
 
-def rows_of(ctx, table, round_no=1):
+def rows_of(ctx, table, round_no=ROUND):
     return [r.asDict(recursive=True) for r in ctx.read(table, round_no).collect()]
 
 
@@ -195,13 +218,13 @@ def test_failures_are_named_and_have_no_reward(lake):
 
 def test_turns_and_tokens(lake):
     turns = sorted(
-        (r for r in rows_of(lake, INTERACTIONS) if r["trajectory_id"] == trajectory_id("run-1", "p-mixed", 1, 0)),
+        (r for r in rows_of(lake, INTERACTIONS) if r["trajectory_id"] == trajectory_id(RUN, "p-mixed", 1, 0)),
         key=lambda r: r["turn_index"],
     )
     assert [(t["turn_index"], t["parent_index"], t["role"], t["content"]) for t in turns] == [
         (0, -1, "system", "Be brief."), (1, 0, "user", "Where is mixed?"), (2, 1, "assistant", "Answer: ZU\u0308RICH"),
     ]  # fmt: skip
-    bare = [r for r in rows_of(lake, INTERACTIONS) if r["trajectory_id"] == trajectory_id("run-1", "p-solved", 0, 0)]
+    bare = [r for r in rows_of(lake, INTERACTIONS) if r["trajectory_id"] == trajectory_id(RUN, "p-solved", 0, 0)]
     assert sorted((t["turn_index"], t["parent_index"], t["role"]) for t in bare) == [(0, -1, "user"), (1, 0, "assistant")]
     for row in rows_of(lake, TOKENS):
         n = len(row["token_ids"])
@@ -209,7 +232,7 @@ def test_turns_and_tokens(lake):
         assert sampled or row["response_mask"] == [0] * n
         assert row["policy_version"] == [3 if sampled else -1] * n
         assert row["rollout_log_probs"] is None or (sampled and len(row["rollout_log_probs"]) == n)
-    [call] = [c for c in rows_of(lake, CALLS) if c["trajectory_id"] == trajectory_id("run-1", "p-mixed", 1, 0)]
+    [call] = [c for c in rows_of(lake, CALLS) if c["trajectory_id"] == trajectory_id(RUN, "p-mixed", 1, 0)]
     assert (call["call_id"], call["latency_ms"], call["prompt_tokens"]) == (turns[2]["call_id"], 1500.0, 3)
 
 
@@ -238,10 +261,10 @@ def test_statistics(lake):
     stats = {r["prompt_id"]: r for r in rows_of(lake, TASK_STATS)}
     assert set(stats) == {f"p-{name}" for name in WORLD}
     mixed = stats["p-mixed"]
-    # 3 of 8 right: mean 3/8, sum of squares 3 * (5/8)^2 + 5 * (3/8)^2 = 15/8; Jeffreys 3.5 / 9
+    # 3 of 8 right: mean 3/8, sum of squares 3 * (5/8)^2 + 5 * (3/8)^2 = 15/8; pooled 8 of 24, Jeffreys 8.5 / 25
     assert (mixed["n"], mixed["n_valid"], mixed["k"], mixed["reward_mean"]) == (8, 8, 3, 0.375)
     assert mixed["reward_std_unbiased"] == pytest.approx((15 / 8 / 7) ** 0.5, rel=1e-15)
-    assert (mixed["posterior_mean"], mixed["majority_is_gold"], mixed["majority_count"]) == (3.5 / 9, True, 3)
+    assert (mixed["posterior_mean"], mixed["majority_is_gold"], mixed["majority_count"]) == (8.5 / 25, True, 3)
     solved = stats["p-solved"]
     assert (solved["zero_variance"], solved["reward_std_unbiased"], solved["reward_std_population"]) == (True, 0.0, 0.0)
     # 5 of 8 among four options: 5 - 2 = 3 of 6 effective samples
@@ -260,11 +283,11 @@ def test_statistics(lake):
     assert (stats["p-sick"]["n"], stats["p-sick"]["n_valid"]) == (7, 4)
 
 
-def test_the_second_round_pools_the_first(lake):
-    first, second = ({r["prompt_id"]: r for r in rows_of(lake, TASK_STATS, n)} for n in (1, 2))
-    for prompt, row in second.items():
-        assert (row["pooled_n"], row["pooled_k"]) == (2 * first[prompt]["n_valid"], 2 * first[prompt]["k"])
-        assert (first[prompt]["pooled_n"], first[prompt]["pooled_k"]) == (first[prompt]["n_valid"], first[prompt]["k"])
+def test_recent_rounds_are_pooled_across_checkpoints_but_not_across_samplings(lake):
+    stats = {r["prompt_id"]: r for r in rows_of(lake, TASK_STATS)}
+    assert (stats["p-mixed"]["pooled_n"], stats["p-mixed"]["pooled_k"]) == (8 + 16, 3 + 5)
+    assert (stats["p-solved"]["pooled_n"], stats["p-solved"]["pooled_k"]) == (8 + 8, 8 + 7)
+    assert (stats["p-choice"]["pooled_n"], stats["p-choice"]["pooled_k"]) == (8, 5)
 
 
 def test_training_rows(lake):
@@ -290,10 +313,13 @@ def test_doubt_regression_and_the_next_version(lake):
         (1, "t-held_out", "bern", 8), (2, "t-contradicted", "bern", 6),
     ]  # fmt: skip
     assert [(r["prompt_id"], r["n_valid"], r["k"], r["why"]) for r in rows_of(lake, REGRESSION)] == [("p-held_out", 8, 0, "all_wrong")]
-    changed = [r.asDict() for r in lake.read(TASKS, "feedback=1").collect()]
-    assert [(r["task_id"], r["version"], r["status"], r["origin"]) for r in changed] == [("t-contradicted", 2, "repair", "feedback=1")]
-    assert changed[0]["status_reason"] == "majority_against_gold: 6 of 8 samples of round 1"
-    assert lake.read(TASKS, "feedback=2").count() == 0  # nothing new: it is in repair already
+    changed = [r.asDict() for r in lake.read(TASKS, f"feedback={ROUND}").collect()]
+    assert [(r["task_id"], r["version"], r["status"], r["origin"]) for r in changed] == [
+        ("t-contradicted", 2, "repair", f"feedback={ROUND}")
+    ]
+    assert changed[0]["status_reason"] == "majority_against_gold: 6 of 8 samples of round 2"
+    newest = in_force(lake.read(TASKS))
+    assert next_versions(lake.read(REPAIR_QUEUE, ROUND), newest, origin="feedback=3").count() == 0  # it is in repair already
     metrics = {(m["name"], m["slice_kind"], m["slice"]): m for m in rows_of(lake, ROUND_METRICS)}
     assert metrics[("probe_open_book_failed", "all", "all")]["numerator"] == 1
 
@@ -313,7 +339,7 @@ def test_figures_add_up_and_alerts_name_what_to_do(lake):
     assert (everything["missing_samples"]["numerator"], everything["missing_samples"]["denominator"]) == (1, 72)  # p-sick, sample 7
     alerts = {(a["name"], a["slice"]): a for a in rows_of(lake, ALERTS)}
     assert ("null_reward_share", "kind_broken_gold") in alerts
-    assert ("missing_samples", "all") in alerts
+    assert ("missing_samples", "kind_sick") in alerts
     for alert in alerts.values():
         assert alert["severity"] == "warn"
         assert alert["value"] > alert["bound"]
@@ -321,14 +347,14 @@ def test_figures_add_up_and_alerts_name_what_to_do(lake):
 
 def test_running_again_changes_nothing_and_the_round_is_closed(lake):
     before = {t.name: lake.lake.delta(t).version() for t in (TRAJECTORIES, TRAJECTORY_VERDICTS, TASK_STATS, SFT, TASKS)}
-    reports = [job.run(lake, 1) for job in (ingest_rollouts, check_quality, feed_back)]
+    reports = [job.run(lake, ROUND) for job in (ingest_rollouts, check_quality, feed_back)]
     assert [r.did for r in reports] == [False] * 3
     assert reports[0].counts["input"] == len(rollouts()) == sum(v for k, v in reports[0].counts.items() if k not in ("input", "failures"))
     assert reports[1].counts["input"] == sum(reports[1].counts[s] for s in ("accepted", "flagged", "rejected"))
     assert {
         t: lake.lake.delta(t_).version() for t_ in (TRAJECTORIES, TRAJECTORY_VERDICTS, TASK_STATS, SFT, TASKS) if (t := t_.name)
     } == before
-    assert is_closed(lake, 1)
+    assert is_closed(lake, ROUND)
 
 
 def test_a_blocking_alert_ends_the_round_each_time_it_is_asked(lake):
@@ -336,8 +362,8 @@ def test_a_blocking_alert_ends_the_round_each_time_it_is_asked(lake):
         lake.workspace, load_config(overrides=['check.block_on=["missing_samples"]']), now=NOW, job_run_id="strict", session=lake.session
     )
     for _ in range(2):
-        with pytest.raises(check_quality.BlockedRoundError, match="missing_samples: 1 of 72") as caught:
-            check_quality.run(strict, 2)
+        with pytest.raises(check_quality.BlockedRoundError, match="missing_samples: 1 of 8 ") as caught:
+            check_quality.run(strict, ROUND)
         assert caught.value.exit_code == 5
 
 
@@ -345,5 +371,5 @@ def test_another_order_and_partitioning_give_equal_tables(contexts, lake):
     other = build(contexts[1], partitions=5, reverse=True)
     tables = (TRAJECTORIES, INTERACTIONS, TOKENS, REWARDS, CALLS, TRAJECTORY_VERDICTS, ROUND_METRICS, ALERTS, TASK_STATS, SFT, PREFERENCES, REGRESSION, REPAIR_QUEUE)  # fmt: skip
     for table in tables:
-        assert checksum_of(other.read(table, 1), table) == checksum_of(lake.read(table, 1), table), table.name
+        assert checksum_of(other.read(table, ROUND), table) == checksum_of(lake.read(table, ROUND), table), table.name
     assert checksum_of(other.read(TASKS), TASKS).rows == len(WORLD) + 1

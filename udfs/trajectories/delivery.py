@@ -63,10 +63,10 @@ def failure_of(delivery: Delivery) -> str | None:
     """The failure class of a delivery: the worker's own word first, then what the delivery lacks; None where it is sound."""
     if delivery.failure_class is not None:
         return delivery.failure_class
-    if not delivery.known_prompt:
-        return "unknown_prompt"
     if delivery.planned_samples is None:
         return "not_planned"
+    if not delivery.known_prompt:
+        return "unknown_prompt"
     if delivery.repeat > 0:
         return "duplicate_sample"
     if not 0 <= delivery.sample_index < delivery.planned_samples:
