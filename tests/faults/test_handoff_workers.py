@@ -148,13 +148,14 @@ def test_a_worker_whose_parent_is_gone_ends(tmp_path):
     assert (code, out) == (4, [])
 
 
-def test_a_worker_that_dies_at_once_every_time_ends_in_dead_letters_not_in_a_loop(tmp_path):
-    run = lay_rollout(tmp_path / "run=r1", max_attempts=2)
-    code, out, _ = work(run, "--workers", "2", kill_at="claimed")
+def test_a_worker_that_dies_at_once_every_time_ends_in_a_dead_letter_not_in_a_loop(tmp_path):
+    run = lay_rollout(tmp_path / "run=r1", shards=1, max_attempts=1)
+    code, out, _ = work(run, "--workers", "1", kill_at="claimed")
     assert code == 5
-    assert run.dead() == {"s0", "s1"}
-    assert {run.dead_letter(sid).failure_class for sid in run.dead()} == {"engine_dead"}
-    assert len(out) == 2
+    assert run.dead() == {"s0"}
+    assert run.dead_letter("s0").failure_class == "engine_dead"
+    assert run.attempts("s0") == [1, 2]
+    assert [event["event"] for event in out] == ["dead_letter"]
 
 
 def test_preemption_with_progress_uses_up_no_attempts(tmp_path, undisturbed):
