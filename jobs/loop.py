@@ -66,8 +66,7 @@ def run_rounds(ctx: JobContext, rounds: int, watch: Watcher) -> list[JobReport]:
     """Bring the lake to ``rounds`` closed rounds; what is done stays done, closed rounds are not looked at again."""
     reports: list[JobReport] = []
     stations = [station for ingest_id in ingests(ctx) for station in corpus_stations(ctx, ingest_id)]
-    for station in stations:
-        reports.append(_step(station, watch))
+    reports.extend(_step(station, watch) for station in stations)
     for round_no in range(1, rounds + 1):
         if is_closed(ctx, round_no):
             watch("round", f"round={round_no}", None)

@@ -84,7 +84,11 @@ def _plan(ctx: JobContext, job: JobRun, round_no: int, origin: str, sources: lis
 
     config, seed = ctx.config, ctx.config.campaign.seed
     tasks = in_force(ctx.read(TASKS, *sources)).cache()
-    prompts = ctx.read(PROMPTS, *sources).join(tasks.select("task_id", F.col("version").alias("task_version")), ["task_id", "task_version"]).cache()
+    prompts = (
+        ctx.read(PROMPTS, *sources)
+        .join(tasks.select("task_id", F.col("version").alias("task_version")), ["task_id", "task_version"])
+        .cache()
+    )
     stats = ctx.read(TASK_STATS, *range(1, round_no)) if round_no > 1 else ctx.read(TASK_STATS).limit(0)
     earlier = ctx.read(ROUND_PLAN, *range(1, round_no)) if round_no > 1 else ctx.read(ROUND_PLAN).limit(0)
 
@@ -92,7 +96,16 @@ def _plan(ctx: JobContext, job: JobRun, round_no: int, origin: str, sources: lis
     train, format_tasks, format_prompts, counts = _train(pooled, prompts, earlier, config.plan, seed, round_no, origin)
     held_out = _eval(tasks, prompts, earlier, config.plan.eval_prompts, seed, round_no)
     probes = _probes(pooled, prompts, train, config.plan.probe_prompts, seed, round_no)
-    planned = _finish(train, held_out, probes, round_no=round_no, seed=seed, policy_id=policy_id, samples=config.rollout.samples, base=config.rollout.base_samples)
+    planned = _finish(
+        train,
+        held_out,
+        probes,
+        round_no=round_no,
+        seed=seed,
+        policy_id=policy_id,
+        samples=config.rollout.samples,
+        base=config.rollout.base_samples,
+    )
 
     job.write(TASKS, lambda: format_tasks)
     job.write(PROMPTS, lambda: format_prompts)
@@ -112,8 +125,10 @@ def _train(
 
     closed = one_form(prompts.where("context_mode != 'open_book' AND form != 'format'"), seed, round_no)
     # A task without a closed-book prompt cannot be trained on; it is counted as such.
-    has_form = closed.select("task_id", F.lit(True).alias("_form"))  # noqa: FBT003  # a literal column
-    pooled = pooled.join(has_form, "task_id", "left").withColumn("pool", F.when(F.col("_form").isNull(), "no_form").otherwise(F.col("pool")))
+    has_form = closed.select("task_id", F.lit(True).alias("_form"))
+    pooled = pooled.join(has_form, "task_id", "left").withColumn(
+        "pool", F.when(F.col("_form").isNull(), "no_form").otherwise(F.col("pool"))
+    )
     supply_rows = pooled.groupBy("pool", "kind").count().collect()
     supply: dict[str, dict[str, int]] = {}
     for row in supply_rows:
@@ -126,7 +141,11 @@ def _train(
     drawn = draw(pooled, type_quotas(supply, budget, mix), seed=seed, round_no=round_no)
     rows = drawn.join(closed.select("task_id", "prompt_id", "context_mode", "task_version"), "task_id")
 
-    base = pooled.where("pool IN ('unexplored', 'in_band', 'failed')").orderBy(order_key("format", seed, round_no, F.col("task_id")), "task_id").limit(n_format)
+    base = (
+        pooled.where("pool IN ('unexplored', 'in_band', 'failed')")
+        .orderBy(order_key("format", seed, round_no, F.col("task_id")), "task_id")
+        .limit(n_format)
+    )
     made = base.select(*TASKS.schema.names).mapInArrow(_constrain(origin), _spark_schema(_MADE)).cache()
     format_tasks = made.select("task.*")
     format_prompts = made.select("prompt.*")
@@ -148,13 +167,26 @@ def _eval(tasks: DataFrame, prompts: DataFrame, earlier: DataFrame, wanted: int,
 
     if round_no > 1:
         fixed = earlier.where("role = 'eval' AND round = 1")
-        return fixed.select("prompt_id", "task_id", "task_version", F.col("task_type").alias("kind"), "context_mode", F.lit("eval_fixed").alias("why"), "evidence", "role")
+        return fixed.select(
+            "prompt_id",
+            "task_id",
+            "task_version",
+            F.col("task_type").alias("kind"),
+            "context_mode",
+            F.lit("eval_fixed").alias("why"),
+            "evidence",
+            "role",
+        )
     held_out = tasks.where("split = 'eval' AND status = 'active' AND array_contains(allowed_roles, 'eval')")
-    forms = one_form(prompts.where("context_mode != 'open_book' AND form != 'format'"), seed, 1).select("task_id", "prompt_id", "context_mode", "task_version")
+    forms = one_form(prompts.where("context_mode != 'open_book' AND form != 'format'"), seed, 1).select(
+        "task_id", "prompt_id", "context_mode", "task_version"
+    )
     ready = held_out.join(forms, "task_id")
     available = {row["kind"]: row["count"] for row in ready.groupBy("kind").count().collect()}
     quotas = allocate(wanted, available)
-    limits = tasks.sparkSession.createDataFrame([(kind, count) for kind, count in sorted(quotas.items()) if count] or [("", 0)], "kind string, quota int")
+    limits = tasks.sparkSession.createDataFrame(
+        [(kind, count) for kind, count in sorted(quotas.items()) if count] or [("", 0)], "kind string, quota int"
+    )
     drawn = Window.partitionBy("kind").orderBy(order_key("eval", seed, F.col("task_id")), "task_id")
     return (
         ready.join(F.broadcast(limits), "kind")
@@ -225,7 +257,9 @@ def _with_seed(seed: int, round_no: int) -> object:
     return fill
 
 
-_MADE = pa.schema([pa.field("task", pa.struct(list(TASKS.schema)), nullable=False), pa.field("prompt", pa.struct(list(PROMPTS.schema)), nullable=False)])
+_MADE = pa.schema(
+    [pa.field("task", pa.struct(list(TASKS.schema)), nullable=False), pa.field("prompt", pa.struct(list(PROMPTS.schema)), nullable=False)]
+)
 
 
 def _constrain(origin: str) -> object:
@@ -249,4 +283,3 @@ def _spark_schema(schema: pa.Schema) -> object:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return from_arrow_schema(schema, prefer_timestamp_ntz=False)
-

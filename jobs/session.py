@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MINIMUM_JAVA = 17
+_LOG_CONF = Path(__file__).resolve().parents[1] / "conf" / "log4j2.properties"
 
 #: What every session of verilake carries, on a laptop or a cluster.
 SESSION_CONF: Mapping[str, str] = {
@@ -99,12 +100,13 @@ def build_session(config: Config, *, extra: Mapping[str, str] | None = None) -> 
         check_java()
         # Workers must run this interpreter, not PATH's python3, which lacks pyarrow (L§6.5).
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        # Loopback only, and no warning about the host's name.
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         conf |= {**LOCAL_CONF, **local_jvm_conf(config)}
         builder = builder.master(config.spark.master)
     for key, value in {**conf, **(extra or {})}.items():
         builder = builder.config(key, value)
     session: SparkSession = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
     return session
 
 
@@ -114,7 +116,8 @@ def local_jvm_conf(config: Config) -> dict[str, str]:
         "spark.jars": ",".join(str(path) for path in ensure_jars()),
         "spark.driver.memory": config.spark.driver_memory,
         "spark.sql.shuffle.partitions": str(config.spark.shuffle_partitions),
-        "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:TieredStopAtLevel=4 -Djava.net.preferIPv4Stack=true",
+        # The throughput collector: batches, not answers. Spark's log goes to a file of ours that says nothing unless it must.
+        "spark.driver.extraJavaOptions": f"-XX:+UseParallelGC -Djava.net.preferIPv4Stack=true -Dlog4j2.configurationFile={_LOG_CONF}",
     }
 
 

@@ -94,14 +94,21 @@ class _JsonLines(logging.Formatter):
     """One JSON object a line: what log collectors read."""
 
     def format(self, record: logging.LogRecord) -> str:
-        value = {"at": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"), "level": record.levelname, "logger": record.name, "message": record.getMessage()}
+        value = {
+            "at": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
         return json.dumps(value, ensure_ascii=False)
 
 
 def set_up_logging(level: str, *, as_json_lines: bool) -> None:
     """Logs go to stderr, never to stdout; ``level`` counts for verilake, other libraries speak from WARNING on."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_JsonLines() if as_json_lines else logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s", "%H:%M:%S"))
+    handler.setFormatter(
+        _JsonLines() if as_json_lines else logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s", "%H:%M:%S")
+    )
     root = logging.getLogger("verilake")
     root.handlers[:] = [handler]
     root.setLevel(level.upper())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -58,4 +59,14 @@ def run(arguments: list[str]) -> int:
         # The reader (head, less) has left; writing more, even at exit, would only raise again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception as error:  # the last resort: name what an operator can mend, show the rest as it is
+        if not _disk_full(error):
+            raise
+        sys.stderr.write("verilake: the disk is full. Nothing was committed half: free some space and run the same command again.\n")
+        return 1
     return 0
+
+
+def _disk_full(error: BaseException) -> bool:
+    """Whether the disk is full, however deep in Spark, Arrow or Python that was noticed."""
+    return "No space left on device" in str(error) or getattr(error, "errno", None) == errno.ENOSPC

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
+from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -21,7 +22,7 @@ class LoopProgress:
         self._started = time.monotonic()
         self._total = total
 
-    def __enter__(self) -> LoopProgress:
+    def __enter__(self) -> Self:
         if self._console.is_terminal:
             columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
             self._live = Progress(*columns, console=self._console, transient=True)

@@ -14,7 +14,7 @@ from jobs.config import load_config
 from jobs.jars import ensure_jars
 from jobs.session import submit_arguments
 from jobs.workspace import Workspace
-from udfs.harvest import harvest as harvest_corpus
+from udfs.harvest.corpus import harvest as harvest_corpus
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +32,9 @@ def init(directory: Annotated[Path, typer.Argument(help="Where to lay it.")], as
     """Lay a workspace: conf/, lake, hand-off. What exists is left as it is."""
     output = Output(as_json)
     workspace = Workspace.init(directory)
-    output.console.print(f"workspace {workspace.root}\nnext: verilake ingest PATH... --workspace {shlex.quote(str(directory))}", markup=False, soft_wrap=True)
+    output.console.print(
+        f"workspace {workspace.root}\nnext: verilake ingest PATH... --workspace {shlex.quote(str(directory))}", markup=False, soft_wrap=True
+    )
     output.result({"workspace": str(workspace.root)})
 
 
@@ -93,4 +95,6 @@ def bundle(target: Annotated[Path, typer.Argument(help="Zip for spark-submit --p
 
 def spark_args(workspace: WorkspaceFlag = HERE, conf: ConfFlag = None, overrides: SetFlag = None) -> None:
     """Print the arguments that spark-submit needs: jars and settings. Use: spark-submit $(verilake spark-args) --py-files ..."""
-    Output(as_json=False).console.print(" ".join(submit_arguments(load_config(workspace, conf or (), overrides or ()))), markup=False, soft_wrap=True)
+    Output(as_json=False).console.print(
+        " ".join(submit_arguments(load_config(workspace, conf or (), overrides or ()))), markup=False, soft_wrap=True
+    )

@@ -43,8 +43,10 @@ def budgets(plan: Plan, supply: Mapping[str, int], *, round_no: int, wanted: int
     return {pool: count for pool, count in given.items() if count > 0}
 
 
-def type_quotas(by_type: Mapping[str, Mapping[str, int]], budget: Mapping[str, int], earlier: Mapping[str, int]) -> dict[str, dict[str, int]]:
-    """pool -> task type -> quota; leans against the type mix of earlier rounds (``earlier``: type -> prompts planned so far)."""
+def type_quotas(
+    by_type: Mapping[str, Mapping[str, int]], budget: Mapping[str, int], earlier: Mapping[str, int]
+) -> dict[str, dict[str, int]]:
+    """Quotas by pool and task type; leans against the type mix of earlier rounds (``earlier``: type -> prompts planned so far)."""
     return {pool: allocate(count, by_type.get(pool, {}), counter_skew(by_type.get(pool, {}), earlier)) for pool, count in budget.items()}
 
 
