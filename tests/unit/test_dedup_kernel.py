@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from udfs.dedup import kernel as kernels
 from udfs.dedup.minhash import MinHashScheme, band_key_lists, band_keys, collision_probability, signatures
+from udfs.text.buffers import text_buffer
 from udfs.text.tokens import tokens
 
 MASK64, MASK32 = (1 << 64) - 1, (1 << 32) - 1
@@ -200,3 +201,11 @@ def test_signatures_estimate_jaccard() -> None:
     estimate = float((minima[0] == minima[1]).mean())
     # Standard error sqrt(J(1-J)/1024) = 0.0156; four of them.
     assert abs(estimate - exact) < 0.0625
+
+
+def test_auto_compiles_only_where_there_is_enough_to_do(monkeypatch) -> None:
+    monkeypatch.setattr(kernels, "_hashed_bytes", 0)
+    small, large = text_buffer(pa.array(["x" * 1000])), text_buffer(pa.array(["x" * kernels.COMPILE_AFTER_BYTES]))
+    assert kernels._kernel("auto", small).__name__.endswith("numpy_kernel")
+    assert kernels._kernel("auto", large).__name__.endswith("numba_kernel")
+    assert kernels._kernel("auto", small).__name__.endswith("numba_kernel")  # compiled by now

@@ -6,6 +6,7 @@ import hashlib
 
 import pyarrow as pa
 
+from udfs.text.buffers import text_buffer
 from udfs.text.normalise import normalise, squeeze
 
 #: Name and version, written beside every artefact.
@@ -23,6 +24,8 @@ def digest(text: str) -> bytes:
     return hashlib.blake2b(squeeze(normalise(text)).encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
 
 
-def digests(texts: list[str | None]) -> pa.Array:
-    """Digest of every row as binary; null stays null."""
-    return pa.array([None if text is None else digest(text) for text in texts], pa.binary())
+def digests(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Digest of every row of a text column as binary; null counts as empty, bytes that are not UTF-8 as U+FFFD."""
+    text = text_buffer(column)
+    rows = (text.data[start:end].tobytes() for start, end in zip(text.starts.tolist(), text.ends.tolist(), strict=True))
+    return pa.array([digest(raw.decode("utf-8", "replace")) for raw in rows], pa.binary())

@@ -1,4 +1,8 @@
-"""One door to the two kernels: ``auto`` takes numba where it can be imported; both give the same bits."""
+"""One door to the two kernels. Both give the same bits, so that ``auto`` may choose by cost.
+
+Compiling takes seconds in every process, as much as numpy needs for some twenty megabytes of text: ``auto`` starts with numpy and
+changes to numba, where it can be imported, once a process has hashed ``COMPILE_AFTER_BYTES``, or at once for a batch of that size.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +30,12 @@ class KernelUnavailableError(VerilakeError):
         return cls(f"curate.kernel = {name!r} cannot be used here: install numba, or set it to 'auto' or 'numpy' (same results, slower).")
 
 
+#: Bytes of text a process hashes with numpy before ``auto`` compiles.
+COMPILE_AFTER_BYTES = 16 << 20
+
+_hashed_bytes = 0
+
+
 class _Kernel(Protocol):
     def token_hashes(self, text: TextBuffer) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.int64]]: ...
 
@@ -36,13 +46,13 @@ class _Kernel(Protocol):
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
 
 
-def _kernel(name: str) -> _Kernel:
+def _kernel(name: str, text: TextBuffer) -> _Kernel:
     """The module that does the work.
 
     Raises:
         KernelUnavailableError: numba is asked for and missing, or the name is none of ours.
     """
-    if name == "numpy" or (name == "auto" and find_spec("numba") is None):
+    if name == "numpy" or (name == "auto" and not _worth_compiling(text)):
         from udfs.dedup import numpy_kernel
 
         return cast("_Kernel", numpy_kernel)
@@ -51,6 +61,12 @@ def _kernel(name: str) -> _Kernel:
     from udfs.dedup import numba_kernel
 
     return cast("_Kernel", numba_kernel)
+
+
+def _worth_compiling(text: TextBuffer) -> bool:
+    global _hashed_bytes  # noqa: PLW0603 -- what this process has done so far; it changes cost, never results
+    _hashed_bytes += int((text.ends - text.starts).sum())
+    return _hashed_bytes >= COMPILE_AFTER_BYTES and find_spec("numba") is not None
 
 
 def token_hashes(
@@ -66,7 +82,8 @@ def token_hashes(
         ``hashes`` uint64[n_tokens], ``chars`` int32[n_tokens] (length of each in code points of the normal form), ``offsets``
         int64[n_rows + 1]: row i has the tokens ``offsets[i]:offsets[i + 1]``.
     """
-    return _kernel(kernel).token_hashes(normalised_buffer(text_buffer(column)))
+    text = normalised_buffer(text_buffer(column))
+    return _kernel(kernel, text).token_hashes(text)
 
 
 def shingle_hashes(column: pa.Array | pa.ChunkedArray, n: int, kernel: KernelName = "auto") -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -77,7 +94,8 @@ def shingle_hashes(column: pa.Array | pa.ChunkedArray, n: int, kernel: KernelNam
     Returns:
         ``hashes`` uint64[n_shingles] and ``offsets`` int64[n_rows + 1].
     """
-    return _kernel(kernel).shingle_hashes(normalised_buffer(text_buffer(column)), n)
+    text = normalised_buffer(text_buffer(column))
+    return _kernel(kernel, text).shingle_hashes(text, n)
 
 
 def signatures(
@@ -95,4 +113,5 @@ def signatures(
     Returns:
         Minima uint32[n_rows, k] (all ones where a row has no shingle) and shingle counts int64[n_rows], repeats counted.
     """
-    return _kernel(kernel).signatures(normalised_buffer(text_buffer(column)), n, a, b)
+    text = normalised_buffer(text_buffer(column))
+    return _kernel(kernel, text).signatures(text, n, a, b)

@@ -1,0 +1,70 @@
+"""silver.document_profiles: everything that is computed from a text alone, once, whatever the thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from jobs.context import JobContext, JobReport
+from schemas.bronze.documents import DOCUMENTS as BRONZE
+from schemas.conf import Curate
+from schemas.silver.document_profiles import DOCUMENT_PROFILES
+from udfs.dedup.digest import DIGEST_SCHEME, digests
+from udfs.dedup.minhash import MinHashScheme, band_key_lists
+from udfs.quality.metrics import METRICS_SCHEME, document_metrics
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+JOB = "profile_documents"
+
+
+def minhash_scheme(curate: Curate) -> MinHashScheme:
+    """Shingling and banding as configured."""
+    return MinHashScheme(shingle=curate.shingle, bands=curate.bands, rows=curate.rows)
+
+
+def profile_scheme(curate: Curate) -> str:
+    """Names and versions of all that goes into a profile."""
+    return f"{METRICS_SCHEME} {DIGEST_SCHEME} {minhash_scheme(curate).name}"
+
+
+def profile(documents: DataFrame, curate: Curate) -> DataFrame:
+    """Profiles of documents (doc_id, ingest_id, ingest_seq, text), columns as in ``DOCUMENT_PROFILES``."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    minhash, scheme, kernel, wanted = minhash_scheme(curate), profile_scheme(curate), curate.kernel, DOCUMENT_PROFILES.schema
+
+    def profiled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            text = batch.column("text")
+            figures = document_metrics(text, kernel)
+            columns = {name: batch.column(name) for name in ("doc_id", "ingest_id", "ingest_seq")}
+            columns |= dict(zip(figures.schema.names, figures.columns, strict=True))
+            columns["digest"] = digests(text)
+            columns["band_keys"] = band_key_lists(text, minhash, kernel)
+            columns["scheme"] = pa.array([scheme] * batch.num_rows, pa.string())
+            yield pa.RecordBatch.from_arrays([columns[name].cast(wanted.field(name).type) for name in wanted.names], names=wanted.names)
+
+    narrow = documents.select("doc_id", "ingest_id", "ingest_seq", "text")
+    return narrow.mapInArrow(profiled, from_arrow_schema(wanted, prefer_timestamp_ntz=False))
+
+
+def profile_documents(context: JobContext, ingest_id: str) -> JobReport:
+    """Fill the ingest's slice of silver.document_profiles; a job of its own, so that only texts and shingling make it stale."""
+    curate = context.config.curate
+    settings = {"shingle": curate.shingle, "bands": curate.bands, "rows": curate.rows}
+    with context.open(
+        JOB,
+        f"ingest={ingest_id}",
+        reads={BRONZE: [ingest_id]},
+        writes={DOCUMENT_PROFILES: ingest_id},
+        settings=settings,
+        versions={"profile": profile_scheme(curate)},
+    ) as run:
+        if not run.done:
+            written = run.write(DOCUMENT_PROFILES, lambda: profile(context.read(BRONZE, ingest_id), curate))
+            run.count(input=written.rows, profiled=written.rows)
+    return run.report()
