@@ -56,14 +56,16 @@ def _ingest(ctx: JobContext, job: JobRun, manifest: Manifest) -> None:
     # On disk, not in memory: it is read three times, and parsed once.
     items = read_items(ctx, manifest).persist(StorageLevel.DISK_ONLY)
     try:
-        _refuse_nothing(items, manifest)
+        found = _first_pass(items, manifest)
         seq = ordinal_of(ctx.lake, manifest.ingest_id)
         losers = repeated(ctx, items, manifest.ingest_id, seq).persist(StorageLevel.DISK_ONLY)
-        job.write(DOCUMENTS, lambda: documents(ctx, items, losers, manifest.ingest_id, seq))
-        job.write(REJECTS, lambda: rejects(ctx, items, losers, manifest.ingest_id))
-        counts = {row["reason"]: row["count"] for row in job.read_written(REJECTS).groupBy("reason").count().collect()}
-        kept = job.read_written(DOCUMENTS).count()
-        job.count(input=items.count(), documents=kept, rejects=dict(sorted(counts.items())), files=len(manifest.files))
+        kept = job.write(DOCUMENTS, lambda: documents(ctx, items, losers, manifest.ingest_id, seq)).rows
+        refused = job.write(REJECTS, lambda: rejects(ctx, items, losers, manifest.ingest_id)).rows
+        reasons = {reason: count for reason, count in found.items() if reason is not None}
+        # What was written and read back, not what was meant: records that neither table holds would show as a difference to the input.
+        again = refused - sum(reasons.values())
+        counts = reasons | ({"duplicate_record": again} if again else {})
+        job.count(input=sum(found.values()), documents=kept, rejects=dict(sorted(counts.items())), files=len(manifest.files))
         losers.unpersist()
     finally:
         items.unpersist()
@@ -95,18 +97,17 @@ def repeated(ctx: JobContext, items: DataFrame, ingest_id: str, seq: int) -> Dat
         "doc_id", "path", "position",
         F.row_number().over(place).alias("n"), F.first("path").over(place).alias("p"), F.first("position").over(place).alias("at"),
     )  # fmt: skip
-    held = ctx.read(DOCUMENTS).where(f"ingest_seq < {seq} AND ingest_id != '{ingest_id}'")
-    earlier = held.groupBy("doc_id").agg(F.min_by("ingest_id", "ingest_seq").alias("earlier"))
-    return (
-        within.join(earlier, "doc_id", "left")
-        .where("earlier IS NOT NULL OR n > 1")
-        .select(
-            "path",
-            "position",
-            F.when(F.col("earlier").isNotNull(), F.concat(F.lit("equal source, uri and text in ingest "), "earlier"))
-            .otherwise(F.concat(F.lit("equal source, uri and text at "), "p", F.lit(", position "), F.col("at").cast("string")))
-            .alias("repeats"),
-        )
+    if seq == 1:
+        known = within.withColumn("earlier", F.lit(None).cast("string"))
+    else:
+        held = ctx.read(DOCUMENTS).where(f"ingest_seq < {seq} AND ingest_id != '{ingest_id}'")
+        known = within.join(held.groupBy("doc_id").agg(F.min_by("ingest_id", "ingest_seq").alias("earlier")), "doc_id", "left")
+    return known.where("earlier IS NOT NULL OR n > 1").select(
+        "path",
+        "position",
+        F.when(F.col("earlier").isNotNull(), F.concat(F.lit("equal source, uri and text in ingest "), "earlier"))
+        .otherwise(F.concat(F.lit("equal source, uri and text at "), "p", F.lit(", position "), F.col("at").cast("string")))
+        .alias("repeats"),
     )
 
 
@@ -137,8 +138,13 @@ def rejects(ctx: JobContext, items: DataFrame, losers: DataFrame, ingest_id: str
     )  # fmt: skip
 
 
-def _refuse_nothing(items: DataFrame, manifest: Manifest) -> None:
-    """The first pass over the input, in which files that changed meanwhile are found out, too."""
+def _first_pass(items: DataFrame, manifest: Manifest) -> dict[str | None, int]:
+    """Items by reason (None: a record). In this pass files are read, and those that changed meanwhile are found out.
+
+    Raises:
+        NothingReadableError: there is no record among them.
+        InputRefusedError: a file changed.
+    """
     from pyspark.errors import PythonException
 
     try:
@@ -146,7 +152,7 @@ def _refuse_nothing(items: DataFrame, manifest: Manifest) -> None:
     except PythonException as error:
         raise _changed(error) from None
     if None in found:
-        return
+        return found
     worst = items.orderBy("path", "position").select("path", "position", "detail").first()
     raise NothingReadableError.from_rejects(len(manifest.files), found, f"{worst['path']}, position {worst['position']}: {worst['detail']}")
 
