@@ -11,12 +11,12 @@ from typing import Annotated, Any
 import typer
 
 from jobs.cli.common import HERE, JsonFlag, Output, WorkspaceFlag
-from jobs.inspect.explain import SHOWN
-from jobs.inspect.explain import explain as explain_id
-from jobs.inspect.funnel import read_funnel
-from jobs.inspect.query import ROWS, list_tables, run_query
-from jobs.inspect.render import render_explanation, render_funnel, render_query, render_status, render_tables
-from jobs.inspect.status import read_status
+from jobs.views.explain import SHOWN
+from jobs.views.explain import explain as explain_id
+from jobs.views.funnel import read_funnel
+from jobs.views.query import ROWS, list_tables, run_query
+from jobs.views.render import render_explanation, render_funnel, render_query, render_status, render_tables
+from jobs.views.status import read_status
 from jobs.workspace import Workspace
 from schemas.errors import VerilakeError
 

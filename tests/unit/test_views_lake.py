@@ -11,13 +11,13 @@ import pytest
 from deltalake import CommitProperties, DeltaTable, write_deltalake
 from rich.console import Console
 
-from jobs.inspect.explain import AmbiguousIdError, explain
-from jobs.inspect.funnel import WAITING, read_funnel
-from jobs.inspect.query import QueryError, list_tables, run_query
-from jobs.inspect.reader import NoLakeError
-from jobs.inspect.render import render_explanation, render_funnel, render_query, render_status, render_tables
-from jobs.inspect.status import read_status
-from jobs.inspect.visible import visible
+from jobs.views.explain import AmbiguousIdError, explain
+from jobs.views.funnel import WAITING, read_funnel
+from jobs.views.query import QueryError, list_tables, run_query
+from jobs.views.reader import NoLakeError
+from jobs.views.render import render_explanation, render_funnel, render_query, render_status, render_tables
+from jobs.views.status import read_status
+from jobs.views.visible import visible
 from jobs.workspace import Workspace
 from schemas.catalog import ALL_TABLES, TABLES
 from schemas.errors import UnknownIdError

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from jobs.inspect.funnel import Sum, read_funnel
-from jobs.inspect.links import INGEST_COLUMN, LINKS, STATION_OF, STATIONS, Link, Station, columns_of
-from jobs.inspect.reader import LakeReader, alias, literal
+from jobs.views.funnel import Sum, read_funnel
+from jobs.views.links import INGEST_COLUMN, LINKS, STATION_OF, STATIONS, Link, Station, columns_of
+from jobs.views.reader import LakeReader, alias, literal
 from jobs.workspace import Workspace
 from schemas.bronze.documents import DOCUMENTS
 from schemas.bronze.rejects import REJECTS

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jobs.inspect.reader import LakeReader
+from jobs.views.reader import LakeReader
 from jobs.workspace import Workspace
 from schemas.catalog import ALL_TABLES
 from schemas.errors import VerilakeError

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from jobs.inspect.reader import LakeReader, alias
+from jobs.views.reader import LakeReader, alias
 from jobs.workspace import Workspace
 from schemas.bronze.documents import DOCUMENTS
 from schemas.bronze.rejects import REJECTS

@@ -9,11 +9,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
-from jobs.inspect.explain import Explanation, Section
-from jobs.inspect.funnel import WAITING, Funnel, Sum
-from jobs.inspect.query import QueryResult, TableInfo
-from jobs.inspect.status import Status
-from jobs.inspect.visible import visible
+from jobs.views.explain import Explanation, Section
+from jobs.views.funnel import WAITING, Funnel, Sum
+from jobs.views.query import QueryResult, TableInfo
+from jobs.views.status import Status
+from jobs.views.visible import visible
 
 _CELL = 300
 _HEADS = {"source": "comes from", "here": "is", "reached": "led to"}
