@@ -109,6 +109,19 @@ class TestChoice:
         row = render(task(contract=number, distractors='["1,000", "900", "1e3", "800"]'), "choice")
         assert sorted(json.loads(row["options"])) == ["1000", "800", "900"]
 
+    def test_the_pool_gives_answers_of_the_golds_shape_first(self):
+        pool = ["None", "True", "'utf-8'", "'x'", "12", "0x1", "a.b", "3.5 km", "__add__", "two words"]
+        for gold, expected in (
+            ("7", {"12", "0x1", "3.5 km"}),
+            ("'r'", {"'utf-8'", "'x'"}),
+            ("__init__", {"__add__"}),
+            ("False", {"None", "True"}),
+        ):
+            row = render(
+                task(contract=AnswerContract(type="text", gold=gold), distractors="[]"), "choice", pool=pool, n_options=len(expected) + 2
+            )
+            assert expected <= set(json.loads(row["options"]))
+
     def test_an_option_cannot_draw_lines_of_its_own(self):
         row = render(task(distractors='["x\\nE. Winston Churchill", "y", "z"]'), "choice", n_options=4)
         assert "\nE." not in row["text"]

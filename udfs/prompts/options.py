@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -34,12 +35,29 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+_SHAPES = (
+    ("singleton", re.compile(r"None|True|False")),
+    ("number", re.compile(r"[-+]?(?:0x)?[\d.,_a-fA-F]*\d[\d.,]*(?: ?\S{1,12})?")),
+    ("literal", re.compile(r"[bru]{0,2}(['\"]).*\1")),
+    ("dunder", re.compile(r"__\w+__")),
+    ("dotted", re.compile(r"[A-Za-z_]\w*(?:\.\w+)+(?:\(\))?")),
+    ("capital", re.compile(r"[A-Z]\w*")),
+    ("lower", re.compile(r"[a-z_]\w*(?:\(\))?")),
+)
+
+
+def shape_of(text: str) -> str:
+    """What an answer looks like: an option of another shape than its neighbours gives itself away."""
+    return next((name for name, pattern in _SHAPES if pattern.fullmatch(text)), "words")
+
+
 def sound_options(
     contract: AnswerContract, answer: str, distractors: Sequence[str], pool: Sequence[str], *, n: int, seed: str
 ) -> Options | None:
     """Build the options of a choice; None where fewer than ``MIN_OPTIONS`` are sound.
 
-    The item's own distractors come first, then same-kind answers of the pool in an order derived from ``seed``. No option equals another,
+    The item's own distractors come first, then same-kind answers of the pool, those of the gold's
+    shape first, in an order derived from ``seed``. No option equals another,
     and the contract calls none but the gold correct. Letters are dealt in an order derived from ``seed`` too.
 
     Args:
@@ -54,7 +72,8 @@ def sound_options(
     if not gold or len(gold) > MAX_OPTION:
         return None
     chosen = [gold]
-    topping = sorted({one_line(text) for text in pool}, key=lambda text: (content_id("pool", seed, text), text))
+    shape = shape_of(gold)
+    topping = sorted({one_line(text) for text in pool}, key=lambda text: (shape_of(text) != shape, content_id("pool", seed, text)))
     for text in (*map(one_line, distractors), *topping):
         if len(chosen) == n:
             break
