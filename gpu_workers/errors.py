@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from schemas.errors import VerilakeError
 
 EXIT_DRAINED = 0
-EXIT_USAGE = 2
 EXIT_REFUSED = 3
 EXIT_STOPPED = 4
 EXIT_DEAD_LETTERS = 5

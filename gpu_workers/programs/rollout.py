@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -54,9 +55,10 @@ class ReaderProgram:
 
     def failed(self, item: Item, origin: Origin, failure_class: str, reason: str) -> Finished:
         """A row for every sample that was asked for, so that each is accounted for."""
+        now = self._clock()
         rows = [
             {
-                **self._base(item, origin, index),
+                **self._base(item, origin, index, now),
                 "response_text": None,
                 "prompt_token_ids": None,
                 "response_token_ids": None,
@@ -70,6 +72,7 @@ class ReaderProgram:
         return Finished(item["prompt_id"], rows)
 
     def _answer(self, item: Item, origin: Origin) -> Finished:
+        started = self._clock()
         try:
             prompt = prompt_of(item)
             distribution = self._reader.features(prompt).distribution(self._checkpoint.vector, self._temperature)
@@ -80,26 +83,13 @@ class ReaderProgram:
         except ITEM_ERRORS as error:
             return self.failed(item, origin, failure_class_of(error), describe(error))
         prompt_ids = encode(prompt.rendered)
-        rows = [self._row(item, origin, index, sample, prompt_ids) for index, sample in enumerate(samples)]
+        rows = [self._base(item, origin, index, started) | _sampled(sample, prompt_ids) for index, sample in enumerate(samples)]
         return Finished(item["prompt_id"], rows)
-
-    def _row(self, item: Item, origin: Origin, index: int, sample: Sample, prompt_ids: list[int]) -> Row:
-        return {
-            **self._base(item, origin, index),
-            "response_text": sample.text,
-            "prompt_token_ids": prompt_ids,
-            "response_token_ids": sample.token_ids,
-            "response_logprobs": sample.log_probs,
-            "finish_reason": sample.finish_reason,
-            "failure_class": None,
-            "raw": "{}",
-        }
 
     def _seed(self, item: Item, index: int) -> int:
         return sample_seed(item["seed"], item["prompt_id"], index, self._checkpoint.policy_id)
 
-    def _base(self, item: Item, origin: Origin, index: int) -> Row:
-        now = self._clock()
+    def _base(self, item: Item, origin: Origin, index: int, started: datetime) -> Row:
         return {
             "run_id": self._plan.run_id,
             "round": item["round"],
@@ -117,9 +107,22 @@ class ReaderProgram:
             "prompt_text": rendered(item),
             "worker_id": origin.worker_id,
             "attempt": origin.attempt,
-            "started_at": now,
-            "finished_at": now,
+            "started_at": started,
+            "finished_at": self._clock(),
         }
+
+
+def _sampled(sample: Sample, prompt_ids: list[int]) -> Row:
+    """What a sample fills of its row."""
+    return {
+        "response_text": sample.text,
+        "prompt_token_ids": prompt_ids,
+        "response_token_ids": sample.token_ids,
+        "response_logprobs": sample.log_probs,
+        "finish_reason": sample.finish_reason,
+        "failure_class": None,
+        "raw": "{}",
+    }
 
 
 def rendered(item: Item) -> str:

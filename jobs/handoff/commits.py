@@ -15,7 +15,7 @@ from jobs.handoff.errors import HandoffError
 from schemas.handoff import PART_SCHEMAS, Commit, IngestBatch
 from udfs.killpoints import reach
 from udfs.store.parts import judge_commit
-from udfs.store.run import HandoffRun, to_bytes
+from udfs.store.run import HandoffRun, RunError, to_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -92,8 +92,11 @@ def _judge(batches: Iterator[pa.RecordBatch], root: str) -> Iterator[pa.RecordBa
 
 
 def _reason(run: HandoffRun, sid: str) -> str | None:
-    commit = run.commit(sid)
-    return judge_commit(run, commit) if commit is not None else "the commit is gone"
+    try:
+        commit = run.commit(sid)
+        return judge_commit(run, commit) if commit is not None else "the commit is gone"
+    except RunError as error:
+        return str(error)
 
 
 def _refuse(run: HandoffRun, reasons: dict[str, str]) -> dict[str, str]:

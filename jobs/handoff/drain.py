@@ -72,7 +72,10 @@ def _follow(process: subprocess.Popen[str], program: str) -> None:
     assert process.stdout is not None  # noqa: S101  # it was asked for
     rows, failed, said = 0, 0, 0.0
     for line in process.stdout:
-        event: dict[str, Any] = json.loads(line)
+        event = _event(line)
+        if event is None:
+            _LOG.debug("%s: %s", program, line.rstrip())
+            continue
         rows += event["rows"]
         failed += sum(event["failures"].values())
         if event["event"] == "dead_letter":
@@ -81,6 +84,15 @@ def _follow(process: subprocess.Popen[str], program: str) -> None:
             said = time.monotonic()
             _LOG.info("%s: %d of %d shards, %d rows, %d failed", program, event["ended"], event["total"], rows, failed)
     process.wait()
+
+
+def _event(line: str) -> dict[str, Any] | None:
+    """A worker's line of progress; None for what an engine's library prints."""
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    return event if isinstance(event, dict) and "rows" in event else None
 
 
 def _judge(run: HandoffRun, code: int, log: Path | None) -> None:

@@ -17,7 +17,7 @@ from gpu_workers.programs.convert import ConvertProgram
 from gpu_workers.programs.program import Origin
 from gpu_workers.programs.registry import build_program
 from gpu_workers.programs.rollout import ReaderProgram
-from schemas.handoff import PART_SCHEMAS, Commit
+from schemas.handoff import PART_SCHEMAS, Commit, PartFile
 from tests.faults.handoff_runs import lay_convert, lay_rollout
 from udfs.store.parts import expected_rows, judge_commit, judge_rows, write_part
 from udfs.store.run import HandoffRun, RunError
@@ -170,6 +170,8 @@ def test_a_commit_is_taken_only_where_every_row_is_sound(tmp_path, change, reaso
         ({"rows": 3}, "4 rows in files, 3 committed"),
         ({"failures": {"oom": 1}}, "failures {} in rows, {'oom': 1} declared"),
         ({"files": ()}, "0 rows in files"),
+        ({"shard": "s1"}, "not a part of this shard"),
+        ({"files": (PartFile(path="out/s0/../../plan.json", rows=0, bytes=0, sha256=""),)}, "not a part of this shard"),
     ],
 )
 def test_a_commit_that_declares_something_else_is_not_taken(tmp_path, change, reason):

@@ -114,6 +114,9 @@ def judge_commit(run: HandoffRun, commit: Commit) -> str | None:
     plan = run.plan
     tables: list[pa.Table] = []
     for part in commit.files:
+        # Read below the run's root with the rights of the job: nothing else may be named.
+        if not part.path.startswith(f"out/{commit.shard}/") or ".." in PurePosixPath(part.path).parts:
+            return f"{part.path}: not a part of this shard"
         table = read_part(run.store, plan, part)
         if isinstance(table, str):
             return table
