@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from jobs import (
-    admit_tasks,
-    check_quality,
-    convert_corpus,
-    curate_corpus,
-    feed_back,
-    ingest_corpus,
-    ingest_rollouts,
-    plan_round,
-    rollout_round,
-)
 from jobs.cli.common import (
     HERE,
     ConfFlag,
@@ -33,31 +23,31 @@ from jobs.cli.common import (
     report_json,
 )
 from jobs.cli.progress import LoopProgress
-from jobs.context import JobContext, JobReport
-from jobs.loop import ingests, run_rounds
+from jobs.context import JobReport
 from schemas.errors import UnknownIdError
 
-_INGEST_VERBS: tuple[tuple[str, Callable[[JobContext, str], JobReport], str], ...] = (
-    ("curate", curate_corpus.run, "Exact and near duplicates, quality heuristics: a verdict for every document."),
-    ("convert", convert_corpus.run, "Documents to candidate questions, through the hand-off and its workers."),
-    ("admit", admit_tasks.run, "Candidate questions to tasks and prompts: evidence, leaks, collisions, near misses."),
-)
-_ROUND_VERBS: tuple[tuple[str, Callable[[JobContext, int], JobReport], str], ...] = (
-    ("ingest-rollouts", ingest_rollouts.run, "Rollouts of a round into the five silver tables, graded."),
-    ("check", check_quality.run, "Quality of every trajectory, figures and alerts of a round."),
-    ("feedback", feed_back.run, "Solve rates, SFT rows, preference pairs, repair queue; closes the round."),
-)
+#: verb -> (module of jobs/, help). The modules are imported when their verb runs: reading verbs must not wait for Spark.
+_INGEST_VERBS = {
+    "curate": ("curate_corpus", "Exact and near duplicates, quality heuristics: a verdict for every document."),
+    "convert": ("convert_corpus", "Documents to candidate questions, through the hand-off and its workers."),
+    "admit": ("admit_tasks", "Candidate questions to tasks and prompts: evidence, leaks, collisions, near misses."),
+}
+_ROUND_VERBS = {
+    "rollout": ("rollout_round", "Sample the planned prompts through the hand-off and its workers."),
+    "ingest-rollouts": ("ingest_rollouts", "Rollouts of a round into the five silver tables, graded."),
+    "check": ("check_quality", "Quality of every trajectory, figures and alerts of a round."),
+    "feedback": ("feed_back", "Solve rates, SFT rows, preference pairs, repair queue; closes the round."),
+}
 
 
 def register(app: typer.Typer) -> None:
     """Add these verbs to the command."""
     app.command("ingest")(ingest)
-    for name, job, help_text in _INGEST_VERBS:
-        app.command(name, help=help_text)(_ingest_verb(job))
+    for name, (module, help_text) in _INGEST_VERBS.items():
+        app.command(name, help=help_text)(_ingest_verb(module))
     app.command("plan")(plan)
-    app.command("rollout")(rollout)
-    for name, round_job, help_text in _ROUND_VERBS:
-        app.command(name, help=help_text)(_round_verb(round_job))
+    for name, (module, help_text) in _ROUND_VERBS.items():
+        app.command(name, help=help_text)(_round_verb(module))
     app.command("run")(run)
 
 
@@ -73,12 +63,17 @@ def ingest(
 ) -> None:
     """Read a corpus into bronze.documents; what cannot be read goes to bronze.rejects with its place and reason."""
     output = Output(as_json)
-    report = ingest_corpus.run(open_context(workspace, conf, overrides), [str(path) for path in paths], source=source)
+    report = _job("ingest_corpus")(open_context(workspace, conf, overrides), [str(path) for path in paths], source=source)
     output.report(report)
     output.result(report_json(report))
 
 
-def _ingest_verb(job: Callable[[JobContext, str], JobReport]) -> Callable[..., None]:
+def _job(module: str) -> Callable[..., JobReport]:
+    run: Callable[..., JobReport] = importlib.import_module(f"jobs.{module}").run
+    return run
+
+
+def _ingest_verb(module: str) -> Callable[..., None]:
     def verb(
         ingest: IngestFlag = None,
         workspace: WorkspaceFlag = HERE,
@@ -86,7 +81,9 @@ def _ingest_verb(job: Callable[[JobContext, str], JobReport]) -> Callable[..., N
         overrides: SetFlag = None,
         as_json: JsonFlag = False,
     ) -> None:
-        output, ctx = Output(as_json), open_context(workspace, conf, overrides)
+        from jobs.loop import ingests
+
+        output, ctx, job = Output(as_json), open_context(workspace, conf, overrides), _job(module)
         wanted = ingests(ctx)
         if ingest is not None:
             wanted = [ident for ident in wanted if ident.startswith(ingest)]
@@ -101,13 +98,13 @@ def _ingest_verb(job: Callable[[JobContext, str], JobReport]) -> Callable[..., N
     return verb
 
 
-def _round_verb(job: Callable[[JobContext, int], JobReport]) -> Callable[..., None]:
+def _round_verb(module: str) -> Callable[..., None]:
     def verb(
         round_no: RoundFlag, workspace: WorkspaceFlag = HERE, conf: ConfFlag = None, overrides: SetFlag = None, restate: RestateFlag = False,
         as_json: JsonFlag = False,
     ) -> None:  # fmt: skip
         output = Output(as_json)
-        report = job(open_context(workspace, conf, overrides, restate=restate), round_no)
+        report = _job(module)(open_context(workspace, conf, overrides, restate=restate), round_no)
         output.report(report)
         output.result(report_json(report))
 
@@ -123,18 +120,10 @@ def plan(
     as_json: JsonFlag = False,
 ) -> None:
     """Which prompts a round rolls out, in which role, and why."""
+    from jobs.handoff.policies import current_policy
+
     output, ctx = Output(as_json), open_context(workspace, conf, overrides, restate=restate)
-    report = plan_round.run(ctx, round_no, policy_id=rollout_round.current_policy(ctx))
-    output.report(report)
-    output.result(report_json(report))
-
-
-def rollout(
-    round_no: RoundFlag, workspace: WorkspaceFlag = HERE, conf: ConfFlag = None, overrides: SetFlag = None, as_json: JsonFlag = False
-) -> None:
-    """Sample the planned prompts through the hand-off and its workers."""
-    output = Output(as_json)
-    report = rollout_round.run(open_context(workspace, conf, overrides), round_no)
+    report = _job("plan_round")(ctx, round_no, policy_id=current_policy(ctx))
     output.report(report)
     output.result(report_json(report))
 
@@ -147,6 +136,8 @@ def run(
     as_json: JsonFlag = False,
 ) -> None:
     """Run the whole loop; what is done already is not done again."""
+    from jobs.loop import run_rounds
+
     output, ctx = Output(as_json), open_context(workspace, conf, overrides)
     with LoopProgress(output.console) as progress:
         reports = run_rounds(ctx, rounds, progress.watch)
