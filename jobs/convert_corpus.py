@@ -77,9 +77,11 @@ def _convert(ctx: JobContext, job: JobRun, spec: RunSpec, ingest_id: str) -> Non
     for commit in commits:
         for name, count in commit.failures.items():
             by_class[name] = by_class.get(name, 0) + count
-    figures = replies.agg(F.count("*").alias("n"), F.count_if("n_items > 0").alias("some"), F.count_if("failure_class IS NULL").alias("ok")).first()
+    figures = replies.selectExpr("count(*) AS n", "count_if(n_items > 0) AS some", "count_if(failure_class IS NULL) AS ok").first()
     qa = job.read_written(QA)
-    reasons = {row["reason"]: row["count"] for row in qa.groupBy(F.coalesce("filter_reason", F.lit("passed")).alias("reason")).count().collect()}
+    reasons = {
+        row["reason"]: row["count"] for row in qa.groupBy(F.coalesce("filter_reason", F.lit("passed")).alias("reason")).count().collect()
+    }
     job.count(
         input=int(figures["n"]), with_items=int(figures["some"]), without_items=int(figures["ok"] - figures["some"]),
         failed=dict(sorted(by_class.items())), items=qa.count(), item_states=dict(sorted(reasons.items())),
@@ -92,7 +94,9 @@ def to_ask(ctx: JobContext, spec: RunSpec, ingest_id: str) -> DataFrame:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     template = spec.settings["template"]
-    before = ctx.read(REPLIES).where((F.col("engine") == spec.engine) & (F.col("engine_version") == VERSION) & (F.col("template") == template))
+    before = ctx.read(REPLIES).where(
+        (F.col("engine") == spec.engine) & (F.col("engine_version") == VERSION) & (F.col("template") == template)
+    )
     known = before.groupBy("doc_id").agg(
         # The earliest draw that succeeded; of equal ones the smallest hash.
         F.min(F.when(F.col("reply").isNotNull(), F.struct("draw", "request_hash", "reply"))).alias("answered"),
@@ -120,3 +124,9 @@ def candidates(ctx: JobContext, replies: DataFrame, ingest_id: str) -> DataFrame
     documents = ctx.read(DOCUMENTS, ingest_id).select("doc_id", "cluster_id", "split")
     joined = replies.join(documents, "doc_id").select(*CARRIED, "reply")
     return joined.mapInArrow(qa_batches, from_arrow_schema(QA.schema))
+
+
+if __name__ == "__main__":
+    from jobs.cli.main import submitted
+
+    submitted("convert")
