@@ -39,7 +39,9 @@ def facts(trajectories: DataFrame, verdicts: DataFrame, rewards: DataFrame, *, w
     outcome = rewards.where("is_outcome").select("trajectory_id", "verdict")
     rows = trajectories.join(judged, "trajectory_id").join(outcome, "trajectory_id", "left")
     valid = F.col("outcome_reward").isNotNull()
-    window = F.window("finished_at", f"{window_minutes} minutes")["start"]
+    # Not F.window: it drops rows whose time is unknown.
+    seconds = window_minutes * 60
+    window = F.timestamp_seconds(F.floor(F.unix_seconds("finished_at") / seconds) * seconds)
     counted: dict[str, Column] = {
         "one": F.lit(1),
         "valid": valid.cast("int"),

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from jobs import check_quality, feed_back, ingest_rollouts
+from jobs.check.metrics import facts
 from jobs.config import load_config
 from jobs.context import JobContext
 from jobs.feedback.repair import next_versions
@@ -88,18 +89,18 @@ def prompt_row(name):
     }  # fmt: skip
 
 
-def plan_row(name, round_no=ROUND):
+def plan_row(name):
     role, mode, _, _, _ = WORLD[name]
     return {
-        "round": round_no, "prompt_id": f"p-{name}", "task_id": f"t-{name}", "task_version": 1, "role": role, "task_type": f"kind_{name}", "context_mode": mode,
+        "round": ROUND, "prompt_id": f"p-{name}", "task_id": f"t-{name}", "task_version": 1, "role": role, "task_type": f"kind_{name}", "context_mode": mode,
         "n_samples": 8, "weight": 1.0, "seed": 1, "policy_id": "pol", "why": "w", "evidence": "{}",
     }  # fmt: skip
 
 
-def rollout_row(prompt, index, text, round_no=ROUND, **change: Any):
+def rollout_row(prompt, index, text, **change: Any):
     made = NOW + timedelta(minutes=index)
     return {
-        "run_id": f"run-{round_no}", "round": round_no, "prompt_id": prompt, "sample_index": index, "dialect": "verilake", "engine": "reader",
+        "run_id": RUN, "round": ROUND, "prompt_id": prompt, "sample_index": index, "dialect": "verilake", "engine": "reader",
         "engine_version": "1", "policy_id": "pol", "policy_version": 3, "seed": index, "temperature": 1.0, "top_p": 1.0, "logprobs_mode": "processed",
         "prompt_text": f"<{prompt}>", "response_text": text, "prompt_token_ids": [1, 2, 3], "response_token_ids": [7] * (1 + len(text or "")),
         "response_logprobs": [-0.25] * (1 + len(text or "")), "finish_reason": "stop", "failure_class": None, "worker_id": f"w{index % 2}", "attempt": 1,
@@ -107,22 +108,20 @@ def rollout_row(prompt, index, text, round_no=ROUND, **change: Any):
     }  # fmt: skip
 
 
-def rollouts(round_no=ROUND):
-    rows = [
-        rollout_row(f"p-{name}", i, text, round_no) for name, world in WORLD.items() if name != "sick" for i, text in enumerate(world[4])
-    ]
+def rollouts():
+    rows = [rollout_row(f"p-{name}", i, text) for name, world in WORLD.items() if name != "sick" for i, text in enumerate(world[4])]
     nothing = {"response_text": None, "response_token_ids": None, "response_logprobs": None, "finish_reason": "error"}
     rows += [
-        rollout_row("p-sick", 0, "Answer: Zürich", round_no),
-        rollout_row("p-sick", 1, "", round_no, **nothing, failure_class="engine_dead"),
-        rollout_row("p-sick", 2, "Answer: Zürich", round_no, response_logprobs=[-0.5]),
-        rollout_row("p-sick", 3, "Answer: Zürich", round_no, response_logprobs=[0.5] * 15),
-        rollout_row("p-sick", 4, "Answer: Zürich", round_no),
-        rollout_row("p-sick", 4, "Answer: Bern", round_no),  # delivered twice
-        rollout_row("p-sick", 9, "Answer: Zürich", round_no),  # not asked for
-        rollout_row("p-sick", 5, "Answer: Zürich", round_no, response_logprobs=None),
-        rollout_row("p-sick", 6, "Answer: Zür", round_no, finish_reason="length"),
-        rollout_row("p-nobody-planned", 0, "Answer: Zürich", round_no),
+        rollout_row("p-sick", 0, "Answer: Zürich"),
+        rollout_row("p-sick", 1, "", **nothing, failure_class="engine_dead"),
+        rollout_row("p-sick", 2, "Answer: Zürich", response_logprobs=[-0.5]),
+        rollout_row("p-sick", 3, "Answer: Zürich", response_logprobs=[0.5] * 15),
+        rollout_row("p-sick", 4, "Answer: Zürich"),
+        rollout_row("p-sick", 4, "Answer: Bern"),  # delivered twice
+        rollout_row("p-sick", 9, "Answer: Zürich"),  # not asked for
+        rollout_row("p-sick", 5, "Answer: Zürich", response_logprobs=None),
+        rollout_row("p-sick", 6, "Answer: Zür", finish_reason="length"),
+        rollout_row("p-nobody-planned", 0, "Answer: Zürich"),
     ]
     return rows
 
@@ -181,8 +180,14 @@ def lake(contexts):
     return build(contexts[0], partitions=2, reverse=False)
 
 
-def rows_of(ctx, table, round_no=ROUND):
-    return [r.asDict(recursive=True) for r in ctx.read(table, round_no).collect()]
+@pytest.fixture(scope="module")
+def other(contexts):
+    """The same round, delivered in another order and in other partitions."""
+    return build(contexts[1], partitions=5, reverse=True)
+
+
+def rows_of(ctx, table):
+    return [r.asDict(recursive=True) for r in ctx.read(table, ROUND).collect()]
 
 
 def by_prompt(rows, name):
@@ -345,6 +350,14 @@ def test_figures_add_up_and_alerts_name_what_to_do(lake):
         assert alert["value"] > alert["bound"]
 
 
+def test_rows_without_a_time_are_counted(lake):
+    from pyspark.sql import functions as F
+
+    undated = lake.read(TRAJECTORIES, ROUND).withColumn("finished_at", F.lit(None).cast("timestamp"))
+    rows = facts(undated, lake.read(TRAJECTORY_VERDICTS, ROUND), lake.read(REWARDS, ROUND), window_minutes=10)
+    assert rows.where("time_window = 'unknown'").count() == len(rollouts())
+
+
 def test_running_again_changes_nothing_and_the_round_is_closed(lake):
     before = {t.name: lake.lake.delta(t).version() for t in (TRAJECTORIES, TRAJECTORY_VERDICTS, TASK_STATS, SFT, TASKS)}
     reports = [job.run(lake, ROUND) for job in (ingest_rollouts, check_quality, feed_back)]
@@ -357,19 +370,19 @@ def test_running_again_changes_nothing_and_the_round_is_closed(lake):
     assert is_closed(lake, ROUND)
 
 
-def test_a_blocking_alert_ends_the_round_each_time_it_is_asked(lake):
+def test_another_order_and_partitioning_give_equal_tables(lake, other):
+    tables = (TRAJECTORIES, INTERACTIONS, TOKENS, REWARDS, CALLS, TRAJECTORY_VERDICTS, ROUND_METRICS, ALERTS, TASK_STATS, SFT, PREFERENCES, REGRESSION, REPAIR_QUEUE)  # fmt: skip
+    for table in tables:
+        assert checksum_of(other.read(table, ROUND), table) == checksum_of(lake.read(table, ROUND), table), table.name
+    assert checksum_of(other.read(TASKS), TASKS).rows == len(WORLD) + 1
+
+
+def test_a_blocking_alert_ends_the_round_each_time_it_is_asked(other):
+    # In the second workspace and last of all: it writes alerts of another severity.
     strict = JobContext(
-        lake.workspace, load_config(overrides=['check.block_on=["missing_samples"]']), now=NOW, job_run_id="strict", session=lake.session
+        other.workspace, load_config(overrides=['check.block_on=["missing_samples"]']), now=NOW, job_run_id="strict", session=other.session
     )
     for _ in range(2):
         with pytest.raises(check_quality.BlockedRoundError, match="missing_samples: 1 of 8 ") as caught:
             check_quality.run(strict, ROUND)
         assert caught.value.exit_code == 5
-
-
-def test_another_order_and_partitioning_give_equal_tables(contexts, lake):
-    other = build(contexts[1], partitions=5, reverse=True)
-    tables = (TRAJECTORIES, INTERACTIONS, TOKENS, REWARDS, CALLS, TRAJECTORY_VERDICTS, ROUND_METRICS, ALERTS, TASK_STATS, SFT, PREFERENCES, REGRESSION, REPAIR_QUEUE)  # fmt: skip
-    for table in tables:
-        assert checksum_of(other.read(table, ROUND), table) == checksum_of(lake.read(table, ROUND), table), table.name
-    assert checksum_of(other.read(TASKS), TASKS).rows == len(WORLD) + 1
