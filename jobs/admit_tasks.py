@@ -128,3 +128,9 @@ def _refuse_split_clusters(qa: DataFrame, pool: DataFrame) -> None:
     torn = sides.agg(F.min("split").alias("a"), F.max("split").alias("b")).where("a != b").select(F.min("cluster_id")).first()
     if torn is not None and torn[0] is not None:
         raise SplitClusterError.from_cluster(torn[0])
+
+
+if __name__ == "__main__":
+    from jobs.cli.main import submitted
+
+    submitted("admit")

@@ -157,3 +157,9 @@ def _alerts(ctx: JobContext, job: JobRun, round_no: int) -> DataFrame:
     metrics = [row.asDict() for row in watched.unionByName(workers).collect()]
     found = [{"round": round_no, **alert} for alert in alerts_of(metrics, ctx.config.check)]
     return ctx.spark.createDataFrame(pa.Table.from_pylist(found, schema=ALERTS.schema))
+
+
+if __name__ == "__main__":
+    from jobs.cli.main import submitted
+
+    submitted("check")

@@ -121,3 +121,9 @@ def _kept_before(context: JobContext, earlier: list[str]) -> DataFrame:
 def _ordinal(context: JobContext, ingest_id: str) -> int:
     found = context.read(BRONZE, ingest_id).select("ingest_seq").first()
     return int(found["ingest_seq"]) if found is not None else 0
+
+
+if __name__ == "__main__":
+    from jobs.cli.main import submitted
+
+    submitted("curate")

@@ -15,10 +15,10 @@ from jobs.cli.common import describe
 from jobs.cli.progress import LoopProgress
 from jobs.config import load_config
 from jobs.context import JobContext
+from jobs.loop import run_rounds
 from jobs.views.funnel import read_funnel
 from jobs.views.query import run_query
 from jobs.views.render import render_funnel
-from jobs.loop import run_rounds
 from jobs.workspace import Workspace
 from udfs.harvest.corpus import harvest
 

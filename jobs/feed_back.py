@@ -113,3 +113,9 @@ def _count(job: JobRun, trajectories: DataFrame, stats: DataFrame, rows: dict[st
     job.count(
         input=total, sampled=sampled, not_in_plan=total - sampled, known=int(sums["n_valid"] or 0), solved=int(sums["k"] or 0), **rows
     )
+
+
+if __name__ == "__main__":
+    from jobs.cli.main import submitted
+
+    submitted("feedback")

@@ -166,3 +166,9 @@ def _changed(error: Exception) -> Exception:
 
 def _lines(error: Exception) -> Iterator[str]:
     yield from str(error).splitlines()
+
+
+if __name__ == "__main__":
+    from jobs.cli.main import submitted
+
+    submitted("ingest")

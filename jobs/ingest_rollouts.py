@@ -217,3 +217,9 @@ def calls(graded: DataFrame) -> DataFrame:
         "latency_ms": (F.unix_micros("finished_at") - F.unix_micros("started_at")) / 1000,
     }
     return graded.select(*[columns.get(name, F.col(name)).alias(name) for name in CALLS.schema.names])
+
+
+if __name__ == "__main__":
+    from jobs.cli.main import submitted
+
+    submitted("ingest-rollouts")

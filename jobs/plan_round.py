@@ -283,3 +283,9 @@ def _spark_schema(schema: pa.Schema) -> object:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return from_arrow_schema(schema, prefer_timestamp_ntz=False)
+
+
+if __name__ == "__main__":
+    from jobs.cli.main import submitted
+
+    submitted("plan")

@@ -170,3 +170,9 @@ def prompts_of(ctx: JobContext, round_no: int) -> DataFrame:
     tasks = ctx.read(TASKS).select("task_id", F.col("version").alias("task_version"), "question", "subject")
     joined = plan.join(prompts, "prompt_id").join(tasks, ["task_id", "task_version"])
     return joined.select(*ROLLOUT_SHARD.names)
+
+
+if __name__ == "__main__":
+    from jobs.cli.main import submitted
+
+    submitted("rollout")

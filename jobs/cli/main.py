@@ -70,3 +70,8 @@ def run(arguments: list[str]) -> int:
 def _disk_full(error: BaseException) -> bool:
     """Whether the disk is full, however deep in Spark, Arrow or Python that was noticed."""
     return "No space left on device" in str(error) or getattr(error, "errno", None) == errno.ENOSPC
+
+
+def submitted(verb: str) -> None:
+    """``spark-submit jobs/<job>.py FLAGS`` is ``verilake <verb> FLAGS``: the job is imported as a module, so that workers find it by name."""
+    main([verb, *sys.argv[1:]])

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from jobs.views.reader import LakeReader, NoLakeError, alias
 from jobs.lake.layout import VERSION_FILE, Lake, SliceCommit
+from jobs.views.reader import LakeReader, NoLakeError, alias
 from jobs.workspace import Workspace
 from schemas.bronze.documents import DOCUMENTS
 from schemas.bronze.rejects import REJECTS
