@@ -109,7 +109,7 @@ def _print_rounds(workspace: Workspace, a: int, b: int, console: Console) -> Non
             f"round {number}: {mixed['mixed']} of {mixed['prompts']} training prompts had both right and wrong samples (only those teach anything)"
         )
         for why, prompts in run_query(workspace, _WHY.format(n=number)).rows:
-            console.print(f"  {prompts:>5}  {why:<18} {_REASONS.get(why, '')}", markup=False)
+            console.print(f"  {prompts:>5}  {why:<18} {_REASONS.get(why, '')}", markup=False, soft_wrap=True)
     held = [_one(workspace, _EVAL.format(n=n)) for n in (a, b)]
     if all(held):
         rates = " and ".join(_rate(h["k"], h["n"]) for h in held if h)

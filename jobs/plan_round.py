@@ -49,15 +49,17 @@ def run(ctx: JobContext, round_no: int, *, policy_id: str) -> JobReport:
     origin, plan, seed = f"plan={round_no}", ctx.config.plan, ctx.config.campaign.seed
     earlier_rounds = list(range(1, round_no))
     sources = [value for value in ctx.lake.slices(TASKS) if _before(value, round_no)]
+    # Feedback makes new versions of tasks that are set aside: they have no prompts.
+    rendered = [value for value in ctx.lake.slices(PROMPTS) if _before(value, round_no)]
     with ctx.open(
         "plan_round", f"round={round_no}",
-        reads={TASKS: sources or ["ingest=*"], PROMPTS: sources, TASK_STATS: earlier_rounds, ROUND_PLAN: earlier_rounds},
+        reads={TASKS: sources or ["ingest=*"], PROMPTS: rendered, TASK_STATS: earlier_rounds, ROUND_PLAN: earlier_rounds},
         writes={TASKS: origin, PROMPTS: origin, ROUND_PLAN: round_no},
         settings={"plan": plan.model_dump(mode="json"), "seed": seed, "samples": [ctx.config.rollout.samples, ctx.config.rollout.base_samples], "policy": policy_id},
         versions=template_versions(),
     ) as job:  # fmt: skip
         if not job.done:
-            _plan(ctx, job, round_no, origin, sources, policy_id)
+            _plan(ctx, job, round_no, origin, sources, rendered, policy_id)
     report = job.report()
     note_state(ctx, round_no, "planned", policy_id=policy_id, fingerprint=report.fingerprint)
     return report
@@ -79,13 +81,13 @@ def _frozen(ctx: JobContext, round_no: int) -> JobReport | None:
     return None
 
 
-def _plan(ctx: JobContext, job: JobRun, round_no: int, origin: str, sources: list[str], policy_id: str) -> None:
+def _plan(ctx: JobContext, job: JobRun, round_no: int, origin: str, sources: list[str], rendered: list[str], policy_id: str) -> None:
     from pyspark.sql import functions as F
 
     config, seed = ctx.config, ctx.config.campaign.seed
     tasks = in_force(ctx.read(TASKS, *sources)).cache()
     prompts = (
-        ctx.read(PROMPTS, *sources)
+        ctx.read(PROMPTS, *rendered)
         .join(tasks.select("task_id", F.col("version").alias("task_version")), ["task_id", "task_version"])
         .cache()
     )

@@ -27,6 +27,9 @@ RoundFlag = Annotated[int, typer.Option("--round", min=1, help="Round, from 1.")
 RestateFlag = Annotated[bool, typer.Option("--restate", help="Replace a slice that is write-once.")]
 IngestFlag = Annotated[str | None, typer.Option("--ingest", help="One ingest (id or unique prefix); all where left out.")]
 HERE = Path()
+_PIPE_WIDTH = 160
+#: Parts of a figure that a line about a job names; the ledger holds them all.
+_PARTS = 6
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,9 @@ class Output:
     @property
     def console(self) -> Console:
         """For people."""
-        # soft_wrap: a pipe gets whole lines, whatever COLUMNS says
-        return Console(stderr=self.as_json, highlight=False)
+        console = Console(stderr=self.as_json, highlight=False)
+        # A pipe or a log file has no width of its own: tables must not be cut to 80 columns there.
+        return console if console.is_terminal else Console(stderr=self.as_json, highlight=False, width=_PIPE_WIDTH)
 
     def result(self, value: Any) -> None:
         """The JSON object of ``--json``; nothing otherwise."""
@@ -54,7 +58,9 @@ class Output:
 
 def describe(report: JobReport) -> str:
     """``curate ingest=ab12...: 4182 input, kept 3012 ... (12.3 s)``."""
-    what = ", ".join(_figure(name, value) for name, value in report.counts.items() if value not in ({}, None))
+    # As in the ledger, so that a run and its repetition read the same.
+    counts = sorted(report.counts.items(), key=lambda item: (item[0] != "input", item[0]))
+    what = ", ".join(_figure(name, value) for name, value in counts if value not in ({}, None))
     how = f"({report.seconds:.1f} s)" if report.did else "(nothing to do)"
     return f"{report.job:<16} {shorten(report.scope):<22} {what} {how}"
 
@@ -67,7 +73,9 @@ def shorten(scope: str) -> str:
 
 def _figure(name: str, value: Any) -> str:
     if isinstance(value, Mapping):
-        return f"{name} (" + ", ".join(f"{k} {v:,}" if isinstance(v, int) else f"{k} {v}" for k, v in value.items()) + ")"
+        items = sorted(value.items(), key=lambda item: (-item[1] if isinstance(item[1], int) else 0, item[0]))
+        shown = ", ".join(_figure(key, inner) for key, inner in items[:_PARTS])
+        return f"{name} ({shown}{', ...' if len(items) > _PARTS else ''})"
     return f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}"
 
 

@@ -16,6 +16,8 @@ from jobs.views.status import Status
 from jobs.views.visible import visible
 
 _CELL = 300
+#: Reasons that a line of the funnel names.
+_REASONS = 6
 _HEADS = {"source": "comes from", "here": "is", "reached": "led to"}
 
 
@@ -131,7 +133,13 @@ def _mark(item: Sum) -> Text:
 
 
 def _parts(item: Sum) -> Text:
-    return Text(" + ".join(f"{count:,} {visible(name)}" for name, count in item.parts.items()) or "-")
+    """The parts, the commonest reasons first; rare ones are added up in the last words (``--json`` names them all)."""
+    plain = [(name, count) for name, count in item.parts.items() if ":" not in name]
+    reasons = sorted(((name, count) for name, count in item.parts.items() if ":" in name), key=lambda part: (-part[1], part[0]))
+    said = [f"{count:,} {visible(name)}" for name, count in [*plain, *reasons[:_REASONS]]]
+    if rest := reasons[_REASONS:]:
+        said.append(f"{sum(count for _, count in rest):,} for {len(rest)} rarer reasons")
+    return Text(" + ".join(said) or "-")
 
 
 def _scope(scope: str) -> str:
