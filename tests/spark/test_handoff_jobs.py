@@ -11,25 +11,30 @@ import pytest
 import jobs.handoff.commits
 import jobs.handoff.plan
 from jobs import convert_corpus, rollout_round
+from jobs.config import load_config
+from jobs.context import JobContext
 from jobs.handoff.errors import HandoffError
 from jobs.handoff.policies import UnknownPolicyError
 from jobs.lake.checksum import checksum_of
 from jobs.lake.errors import MissingInputError
 from jobs.rollout_round import LostPromptsError
+from jobs.workspace import Workspace
 from schemas.bronze.replies import REPLIES
 from schemas.bronze.rollouts import ROLLOUTS
 from schemas.gold.prompts import PROMPTS
 from schemas.gold.round_plan import ROUND_PLAN
 from schemas.gold.tasks import TASKS
-from schemas.ids import content_id, seed_from
+from schemas.ids import canonical_json, content_id, seed_from
 from schemas.silver.documents import DOCUMENTS
 from schemas.silver.qa import QA
+from tests.conftest import NOW
 from udfs.reader.checkpoint import base_checkpoint
 from udfs.store.run import HandoffRun
 
 pytestmark = pytest.mark.spark
 
-PAGE = "pkg.f{k}\n\nFunction of module pkg.\n\npkg.f{k}(source, symbol={k})\n\nParameters:\n  source\n  symbol (default: {k})\n\nCompile number {k} of them.\n"
+PAGE = "{name}\n\nFunction of module pkg.\n\n{name}(source, symbol={value})\n\nParameters:\n  source\n  symbol (default: {value})\n\nCompile a command.\n"
+NAMES = [f"pkg.{word}" for word in ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota")]
 DOCS = 9
 POLICY = base_checkpoint().policy_id
 
@@ -41,14 +46,16 @@ def fill(ctx, table, slice_, rows, job="seed", tag=""):
     plain = {pa.string(): "", pa.int32(): 1, pa.int64(): 0, pa.float64(): 0.0}
     made = [{f.name: row.get(f.name, None if f.nullable else plain.get(f.type, [])) for f in table.schema} for row in rows]
     schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=False)
-    with ctx.open(f"{job}.{table.name}", f"slice={slice_}", reads={}, writes={table: slice_}, settings=[tag, made]) as run:
+    with ctx.open(
+        f"{job}.{table.name}", f"slice={slice_}", reads={}, writes={table: slice_}, settings=[tag, sorted(map(canonical_json, made))]
+    ) as run:
         run.write(table, lambda: ctx.spark.createDataFrame([tuple(row[name] for name in table.schema.names) for row in made], schema))
 
 
 def documents(count):
     return [
         {
-            "doc_id": content_id("doc", k), "ingest_id": "one", "source": "s", "uri": f"u{k}", "title": f"pkg.f{k}", "text": PAGE.format(k=k),
+            "doc_id": content_id("doc", k), "ingest_id": "one", "source": "s", "uri": f"u{k}", "title": NAMES[k], "text": PAGE.format(name=NAMES[k], value=20 + k),
             "metadata": '{"kind":"function"}', "cluster_id": content_id("doc", k), "split": "eval" if k == 0 else "train",
         }
         for k in range(count)
@@ -60,15 +67,15 @@ def planned(samples=4, policy_id=POLICY):
     prompts, tasks, plan = [], [], []
     for k in range(DOCS):
         task_id, prompt_id = content_id("task", k), content_id("prompt", k)
-        question = f"What is the default value of the parameter `symbol` of `pkg.f{k}()`?"
-        further = {1: {"context": "symbol (default: 1)"}, 2: {"options": '["5","2"]'}}.get(k, {})
+        question = f"What is the default value of the parameter `symbol` of `{NAMES[k]}()`?"
+        further = {1: {"context": "symbol (default: 21)"}, 2: {"options": '["22","25"]'}}.get(k, {})
         text = f"{question}\n{further.get('context', '')}{further.get('options', '')}"
         prompts.append(
             {"prompt_id": prompt_id, "origin": "ingest=one", "task_id": task_id, "text": text, "form": "answer_only", "options": "[]"}
             | further
         )
         tasks.append(
-            {"task_id": task_id, "origin": "ingest=one", "split": "train", "status": "active", "question": question, "subject": f"pkg.f{k}"}
+            {"task_id": task_id, "origin": "ingest=one", "split": "train", "status": "active", "question": question, "subject": NAMES[k]}
         )
         plan.append({
             "round": 1, "prompt_id": prompt_id, "task_id": task_id, "task_version": 1, "n_samples": samples + k % 2, "policy_id": policy_id,
@@ -93,6 +100,16 @@ def checksums(ctx, *tables):
     return [str(checksum_of(ctx.read(table), table)) for table in tables]
 
 
+@pytest.fixture(scope="module")
+def undisturbed(spark, tmp_path_factory):
+    """Checksums of a round that nothing disturbed; other shards and workers than the tests use."""
+    workspace = Workspace.init(tmp_path_factory.mktemp("undisturbed"))
+    ctx = JobContext(workspace, load_config(overrides=["rollout.prompts_per_shard=2", "work.workers=1"]), now=NOW, session=spark)
+    seed_round(ctx)
+    rollout_round.run(ctx, 1)
+    return checksums(ctx, ROLLOUTS)
+
+
 def the_run(ctx, program):
     (folder,) = (ctx.workspace.handoff_root / program).iterdir()
     return HandoffRun(folder)
@@ -114,7 +131,7 @@ def test_convert_keeps_every_reply_and_every_item(make_context):
     )
     assert len(qa) == sum(row["n_items"] for row in replies) == report.counts["items"] == sum(report.counts["item_states"].values())
     golds = {row["doc_id"]: row["answer"] for row in qa if row["kind"] == "param_default" and row["filter_reason"] is None}
-    assert golds == {content_id("doc", k): str(k) for k in range(DOCS)}
+    assert golds == {content_id("doc", k): str(20 + k) for k in range(DOCS)}
     assert {row["split"] for row in qa if row["doc_id"] == content_id("doc", 0)} == {"eval"}
     run = the_run(ctx, "convert")
     assert [run.plan.rows[sid] for sid in run.plan.shards] == [4, 4, 1]
@@ -147,7 +164,7 @@ def test_a_reply_that_is_held_is_not_asked_for_again_and_not_stored_twice(make_c
     assert {row["doc_id"] for row in rows(ctx, QA)} == {content_id("doc", k) for k in range(DOCS)}
 
 
-def test_rollout_delivers_every_planned_sample_once(make_context):
+def test_rollout_delivers_every_planned_sample_once(make_context, undisturbed):
     ctx = make_context("rollout.prompts_per_shard=4")
     with pytest.raises(MissingInputError, match="verilake plan"):
         rollout_round.run(ctx, 1)
@@ -163,10 +180,7 @@ def test_rollout_delivers_every_planned_sample_once(make_context):
     choice = {row["response_text"].removeprefix("Answer: ")[-1] for row in delivered if row["prompt_id"] == content_id("prompt", 2)}
     assert choice & {"A", "B"}
     assert not rollout_round.run(ctx, 1).did
-    other = make_context("rollout.prompts_per_shard=2", "work.workers=1", name="other")
-    seed_round(other)
-    rollout_round.run(other, 1)
-    assert checksums(ctx, ROLLOUTS) == checksums(other, ROLLOUTS)
+    assert checksums(ctx, ROLLOUTS) == undisturbed
 
 
 class CrashError(Exception):
@@ -174,11 +188,9 @@ class CrashError(Exception):
 
 
 @pytest.mark.parametrize("instant", ["handoff/rollout/before_plan", "handoff/rollout/written_ahead"])
-def test_a_driver_that_dies_leaves_what_the_next_one_completes(make_context, monkeypatch, instant):
-    undisturbed, ctx = make_context(name="undisturbed"), make_context("rollout.prompts_per_shard=3")
-    for context in (undisturbed, ctx):
-        seed_round(context)
-    rollout_round.run(undisturbed, 1)
+def test_a_driver_that_dies_leaves_what_the_next_one_completes(make_context, undisturbed, monkeypatch, instant):
+    ctx = make_context("rollout.prompts_per_shard=3")
+    seed_round(ctx)
 
     def crash(name):
         if name == instant:
@@ -191,15 +203,13 @@ def test_a_driver_that_dies_leaves_what_the_next_one_completes(make_context, mon
             rollout_round.run(ctx, 1)
     assert rows(ctx, ROLLOUTS) == []
     rollout_round.run(ctx, 1)
-    assert checksums(ctx, ROLLOUTS) == checksums(undisturbed, ROLLOUTS)
+    assert checksums(ctx, ROLLOUTS) == undisturbed
     assert len(list((ctx.workspace.handoff_root / "rollout").iterdir())) == 1
 
 
-def test_an_unsound_commit_is_quarantined_and_its_shard_done_again(make_context, monkeypatch):
-    undisturbed, ctx = make_context(name="undisturbed"), make_context("rollout.prompts_per_shard=3")
-    for context in (undisturbed, ctx):
-        seed_round(context)
-    rollout_round.run(undisturbed, 1)
+def test_an_unsound_commit_is_quarantined_and_its_shard_done_again(make_context, undisturbed, monkeypatch):
+    ctx = make_context("rollout.prompts_per_shard=3")
+    seed_round(ctx)
     real, done = jobs.handoff.commits.verify, []
 
     def damage_first(context, run):
@@ -217,7 +227,7 @@ def test_an_unsound_commit_is_quarantined_and_its_shard_done_again(make_context,
     kept = json.loads(run.store.read(f"quarantine/{run.plan.shards[1]}.1.json"))
     assert "bytes" in kept["reason"]
     assert run.commit(run.plan.shards[1]).attempt == 2
-    assert checksums(ctx, ROLLOUTS) == checksums(undisturbed, ROLLOUTS)
+    assert checksums(ctx, ROLLOUTS) == undisturbed
 
 
 def test_what_cannot_be_drained_says_why_and_goes_on_later(make_context, monkeypatch):
