@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from jobs.lake.layout import Lake
 from jobs.lake.migrate import create_tables
 from jobs.workspace import Workspace
 from schemas.conf import Config
+from udfs.harvest.corpus import harvest
 
 #: A fixed clock: nothing in a test depends on the day.
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -96,3 +98,49 @@ def _no_killpoint() -> Iterator[None]:
     """A kill point left set by a test would end this process."""
     yield
     os.environ.pop("VERILAKE_KILL_AT", None)
+
+
+#: A campaign small enough for a test: a few hundred documents, two rounds of some forty prompts.
+SMALL = (
+    "plan.train_prompts=24", "plan.eval_prompts=8", "plan.probe_prompts=8", "rollout.samples=4", "rollout.base_samples=6",
+    "rollout.prompts_per_shard=12", "convert.docs_per_shard=120", "feedback.repair_min_samples=4",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def small_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Some hundred real documents from this Python installation, in three formats, and one line that is no JSON."""
+    folder = tmp_path_factory.mktemp("corpus") / "python"
+    harvest(folder, limit=110)
+    (folder / "broken.jsonl").write_text('{"text": "a record that ends too ear\n')
+    return folder
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A finished workspace, to be read; tests that change it take a copy."""
+
+    root: Path
+    corpus: Path
+    overrides: tuple[str, ...]
+
+    def copy(self, target: Path, *, drop: Iterable[str] = ()) -> Path:
+        """A copy without the tables named in ``drop`` (``layer.table``): they are put back empty by the caller's lake."""
+        shutil.copytree(self.root, target)
+        for name in drop:
+            shutil.rmtree(target / "lake" / name.replace(".", "/"))
+        return target
+
+
+@pytest.fixture(scope="session")
+def prepared(spark: object, empty_lake: Path, small_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    """Two rounds of the whole loop on the small corpus, run once for all tests."""
+    from jobs import ingest_corpus
+    from jobs.loop import run_rounds
+
+    workspace = Workspace.init(tmp_path_factory.mktemp("prepared") / "ws")
+    shutil.copytree(empty_lake, workspace.lake_root, dirs_exist_ok=True)
+    ctx = JobContext(workspace, load_config(workspace.root, overrides=SMALL), now=NOW, job_run_id="prepared", session=spark)
+    ingest_corpus.run(ctx, [str(small_corpus)])
+    run_rounds(ctx, 2, lambda *_: None)
+    return Prepared(workspace.root, small_corpus, SMALL)

@@ -51,7 +51,7 @@ def test_schemas_needs_pyarrow_and_pydantic_alone():
 
 
 def test_no_module_of_jobs_shadows_the_standard_library():
-    # spark-submit jobs/x.py puts the folder jobs/ first on sys.path: a jobs/inspect.py would replace the real one
+    # spark-submit jobs/x.py puts the folder jobs/ first on sys.path: a jobs/views.py would replace the real one
     names = {path.stem for path in (ROOT / "jobs").iterdir() if not path.name.startswith("_")}
     assert names & set(sys.stdlib_module_names) == set()
 
