@@ -18,6 +18,7 @@ from jobs.ledger import read_events
 from jobs.plan.candidates import classify, in_force, one_form, order_key
 from jobs.plan.select import budgets, draw, type_quotas
 from jobs.rounds import note_state
+from schemas.conf import Plan
 from schemas.contract import FormatRule
 from schemas.gold.prompts import PROMPTS
 from schemas.gold.round_plan import ROUND_PLAN
@@ -120,7 +121,7 @@ def _plan(ctx: JobContext, job: JobRun, round_no: int, origin: str, sources: lis
 
 
 def _train(
-    pooled: DataFrame, prompts: DataFrame, earlier: DataFrame, plan: object, seed: int, round_no: int, origin: str
+    pooled: DataFrame, prompts: DataFrame, earlier: DataFrame, plan: Plan, seed: int, round_no: int, origin: str
 ) -> tuple[DataFrame, DataFrame, DataFrame, dict[str, dict[str, int]]]:
     """Training rows; the format-constraint tasks made from a share of them with their prompts; the funnel of the pool."""
     from pyspark.sql import functions as F
@@ -128,33 +129,31 @@ def _train(
     closed = one_form(prompts.where("context_mode != 'open_book' AND form != 'format'"), seed, round_no)
     # A task without a closed-book prompt cannot be trained on; it is counted as such.
     has_form = closed.select("task_id", F.lit(True).alias("_form"))
-    pooled = pooled.join(has_form, "task_id", "left").withColumn(
-        "pool", F.when(F.col("_form").isNull(), "no_form").otherwise(F.col("pool"))
-    )
+    pool = F.when(F.col("source_kind") == "constraint", "constraint").when(F.col("_form").isNull(), "no_form").otherwise(F.col("pool"))
+    pooled = pooled.join(has_form, "task_id", "left").withColumn("pool", pool)
     supply_rows = pooled.groupBy("pool", "kind").count().collect()
     supply: dict[str, dict[str, int]] = {}
     for row in supply_rows:
         supply.setdefault(row["pool"], {})[row["kind"]] = row["count"]
     mix = {row["task_type"]: row["count"] for row in earlier.where("role = 'train'").groupBy("task_type").count().collect()}
 
-    wanted = plan.train_prompts  # type: ignore[attr-defined]  # Plan, passed through
-    n_format = int(wanted * plan.format_share)  # type: ignore[attr-defined]  # likewise
-    budget = budgets(plan, {pool: sum(kinds.values()) for pool, kinds in supply.items()}, round_no=round_no, wanted=wanted - n_format)  # type: ignore[arg-type]
+    wanted = plan.train_prompts
+    n_format = int(wanted * plan.format_share)
+    budget = budgets(plan, {pool: sum(kinds.values()) for pool, kinds in supply.items()}, round_no=round_no, wanted=wanted - n_format)
     drawn = draw(pooled, type_quotas(supply, budget, mix), seed=seed, round_no=round_no)
     rows = drawn.join(closed.select("task_id", "prompt_id", "context_mode", "task_version"), "task_id")
 
-    base = (
-        pooled.where("pool IN ('unexplored', 'in_band', 'failed')")
-        .orderBy(order_key("format", seed, round_no, F.col("task_id")), "task_id")
-        .limit(n_format)
-    )
+    # Each base task is asked for in one constrained form, once in a campaign: the same form again would be the same task.
+    made_before = pooled.where("source_kind = 'constraint'").select(F.col("parent_task_id").alias("task_id"))
+    ready = pooled.where("pool IN ('unexplored', 'in_band', 'failed')").join(made_before, "task_id", "left_anti")
+    base = ready.orderBy(order_key("format", seed, round_no, F.col("task_id")), "task_id").limit(n_format)
     made = base.select(*TASKS.schema.names).mapInArrow(_constrain(origin), _spark_schema(_MADE)).cache()
     format_tasks = made.select("task.*")
     format_prompts = made.select("prompt.*")
     format_rows = made.select(
         F.col("prompt.prompt_id"), F.col("task.task_id"), F.col("task.version").alias("task_version"), F.col("task.kind"),
         F.col("prompt.context_mode"), F.lit("format_share").alias("why"),
-        F.to_json(F.struct(F.col("task.parent_task_id").alias("made_from"), F.lit(plan.format_share).alias("format_share"))).alias("evidence"),  # type: ignore[attr-defined]
+        F.to_json(F.struct(F.col("task.parent_task_id").alias("made_from"), F.lit(plan.format_share).alias("format_share"))).alias("evidence"),
     )  # fmt: skip
     columns = ["prompt_id", "task_id", "task_version", "kind", "context_mode", "why", "evidence"]
     train = rows.select(*columns).unionByName(format_rows.select(*columns)).withColumn("role", F.lit("train"))

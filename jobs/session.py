@@ -104,7 +104,7 @@ def build_session(config: Config, *, extra: Mapping[str, str] | None = None) -> 
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         conf |= {**LOCAL_CONF, **local_jvm_conf(config)}
         builder = builder.master(config.spark.master)
-    for key, value in {**conf, **(extra or {})}.items():
+    for key, value in {**conf, **config.spark.conf, **(extra or {})}.items():
         builder = builder.config(key, value)
     session: SparkSession = builder.getOrCreate()
     return session
@@ -123,6 +123,6 @@ def local_jvm_conf(config: Config) -> dict[str, str]:
 
 def submit_arguments(config: Config) -> list[str]:
     """Arguments for ``spark-submit`` that bring the jars and settings of this session to a cluster."""
-    conf = {**SESSION_CONF, "spark.sql.shuffle.partitions": str(config.spark.shuffle_partitions)}
+    conf = {**SESSION_CONF, "spark.sql.shuffle.partitions": str(config.spark.shuffle_partitions), **config.spark.conf}
     pairs = [item for key, value in conf.items() for item in ("--conf", f"{key}={value}")]
     return ["--jars", ",".join(str(path) for path in ensure_jars()), *pairs]

@@ -31,6 +31,7 @@ class Spark(Section):
     master: str
     driver_memory: str = Field(pattern=r"^\d+[mg]$")
     shuffle_partitions: Positive
+    conf: dict[str, str]
 
 
 class Ingest(Section):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from deltalake import write_deltalake
@@ -14,6 +15,10 @@ from schemas.table import LAKE_SCHEMA_VERSION, Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+#: Tables created at once: each waits mostly for the JVM, none touches another's files.
+_AT_ONCE = 4
 
 
 def create_tables(spark: SparkSession, lake: Lake) -> None:
@@ -28,14 +33,19 @@ def create_tables(spark: SparkSession, lake: Lake) -> None:
     with exclusive(lake.root / ".locks", "migration"):
         if lake.exists():
             return
-        for table in ALL_TABLES:
-            if table.writer == "spark":
-                _create_with_spark(spark, lake, table)
-            else:
-                _create_with_deltalake(lake, table)
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            # list(): an error in any of them ends the migration before the version file is written
+            list(pool.map(lambda table: _create(spark, lake, table), ALL_TABLES))
         part = lake.root / f".{VERSION_FILE}.part"
         part.write_text(json.dumps({"schema_version": LAKE_SCHEMA_VERSION}) + "\n", "utf-8")
         part.replace(lake.root / VERSION_FILE)
+
+
+def _create(spark: SparkSession, lake: Lake, table: Table) -> None:
+    if table.writer == "spark":
+        _create_with_spark(spark, lake, table)
+    else:
+        _create_with_deltalake(lake, table)
 
 
 def _create_with_spark(spark: SparkSession, lake: Lake, table: Table) -> None:
