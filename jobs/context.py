@@ -67,6 +67,7 @@ class JobContext:
         job_run_id: names this process in log lines and in the ledger.
         session: a session to use; built on first need where None, so that a job with nothing to do starts no JVM.
         restate: whether write-once slices may be replaced.
+        progress: told, within a station, how many shards have ended and of how many.
     """
 
     workspace: Workspace
@@ -75,6 +76,7 @@ class JobContext:
     job_run_id: str = ""
     session: SparkSession | None = None
     restate: bool = False
+    progress: Callable[[str, int, int], None] = lambda _what, _ended, _total: None
 
     def __post_init__(self) -> None:
         if not self.job_run_id:

@@ -64,6 +64,7 @@ def run_demo(directory: Path, rounds: int, overrides: Sequence[str], console: Co
         console.print(f"harvested {summary.total:,} documents from this Python installation into {corpus}", markup=False, soft_wrap=True)
     ctx = JobContext(workspace, load_config(workspace.root, overrides=overrides))
     with LoopProgress(console) as progress:
+        ctx.progress = progress.shards
         progress.watch("ingest", str(corpus), None)
         console.print(describe(ingest_corpus.run(ctx, [str(corpus)], source=SOURCE)), markup=False, soft_wrap=True)
         run_rounds(ctx, rounds, progress.watch)

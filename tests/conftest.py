@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -122,20 +122,28 @@ def small_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def interpreted() -> list[str]:
+    """Overrides that give a process of its own the quick settings of the shared session."""
+    inner = ", ".join(f'"{key}" = "{value}"' for key, value in INTERPRETED.items())
+    return [f"spark.conf={{ {inner} }}", "spark.master=local[2]", "spark.shuffle_partitions=2", "spark.driver_memory=2g"]
+
+
 @dataclass(frozen=True)
 class Prepared:
-    """A finished workspace, to be read; tests that change it take a copy."""
+    """A finished workspace, to be read; tests that change something take a copy.
+
+    Attributes:
+        root: the workspace after two rounds.
+        corpus: what was ingested.
+        overrides: its settings.
+        before: station of the first round -> the workspace as it was before that station.
+    """
 
     root: Path
     corpus: Path
     overrides: tuple[str, ...]
-
-    def copy(self, target: Path, *, drop: Iterable[str] = ()) -> Path:
-        """A copy without the tables named in ``drop`` (``layer.table``): they are put back empty by the caller's lake."""
-        shutil.copytree(self.root, target)
-        for name in drop:
-            shutil.rmtree(target / "lake" / name.replace(".", "/"))
-        return target
+    before: dict[str, Path]
 
 
 @pytest.fixture(scope="session")
@@ -144,9 +152,16 @@ def prepared(spark: object, empty_lake: Path, small_corpus: Path, tmp_path_facto
     from jobs import ingest_corpus
     from jobs.loop import run_rounds
 
-    workspace = Workspace.init(tmp_path_factory.mktemp("prepared") / "ws")
+    folder, before = tmp_path_factory.mktemp("prepared"), {}
+    workspace = Workspace.init(folder / "ws")
     shutil.copytree(empty_lake, workspace.lake_root, dirs_exist_ok=True)
     ctx = JobContext(workspace, load_config(workspace.root, overrides=SMALL), now=NOW, job_run_id="prepared", session=spark)
+
+    def keep(station: str, scope: str, report: object | None) -> None:
+        if report is None and station not in before and scope != "round=2":
+            before[station] = shutil.copytree(workspace.root, folder / f"before-{station}")
+
+    keep("ingest", "", None)
     ingest_corpus.run(ctx, [str(small_corpus)])
-    run_rounds(ctx, 2, lambda *_: None)
-    return Prepared(workspace.root, small_corpus, SMALL)
+    run_rounds(ctx, 2, keep)
+    return Prepared(workspace.root, small_corpus, SMALL, before)

@@ -52,7 +52,7 @@ def collect(ctx: JobContext, run: HandoffRun) -> list[Commit]:
         reasons: dict[str, str] = {}
         # Each refusal uses up an attempt; after that a worker commits the rest as failed, and once more may be refused.
         for _ in range(2 * run.plan.max_attempts + 1):
-            drain(run, ctx.config.work)
+            drain(run, ctx.config.work, ctx.progress)
             reasons = _refuse(run, verify(ctx, run))
             if not reasons:
                 break

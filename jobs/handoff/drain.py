@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,11 @@ _DRAINED, _STOPPED, _DEAD = 0, 4, 5
 _EVERY = 5.0
 
 
-def drain(run: HandoffRun, work: Work) -> None:
+#: Told what is worked on, how many shards have ended, and of how many.
+Progress = Callable[[str, int, int], None]
+
+
+def drain(run: HandoffRun, work: Work, progress: Progress) -> None:
     """Start workers and wait until every shard has ended; returns at once where all have.
 
     Workers are started by ``python -m gpu_workers``, in processes of their own: jobs never import them. They end when this
@@ -49,11 +54,17 @@ def drain(run: HandoffRun, work: Work) -> None:
         ) as process,
     ):
         try:
-            _follow(process, plan.program)
+            _follow(process, plan.program, progress)
         finally:
             if process.poll() is None:
                 process.terminate()
     return _judge(run, process.returncode, log)
+
+
+def open_runs(folder: Path) -> list[HandoffRun]:
+    """Planned runs below ``handoff/<program>`` that still have open shards, in order of their names."""
+    planned = [HandoffRun(path) for path in sorted(folder.glob("run=*")) if (path / "plan" / "plan.json").is_file()]
+    return [run for run in planned if _left(run)]
 
 
 def _left(run: HandoffRun) -> set[str]:
@@ -67,7 +78,7 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{path}" if path else root}
 
 
-def _follow(process: subprocess.Popen[str], program: str) -> None:
+def _follow(process: subprocess.Popen[str], program: str, progress: Progress) -> None:
     """Turn the workers' lines into lines of progress."""
     assert process.stdout is not None  # noqa: S101  # it was asked for
     rows, failed, said = 0, 0, 0.0
@@ -77,6 +88,7 @@ def _follow(process: subprocess.Popen[str], program: str) -> None:
             _LOG.debug("%s: %s", program, line.rstrip())
             continue
         rows += event["rows"]
+        progress(program, event["ended"], event["total"])
         failed += sum(event["failures"].values())
         if event["event"] == "dead_letter":
             _LOG.warning("%s: shard %s gave up; see dead/ in its run", program, event["shard"])

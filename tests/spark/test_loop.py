@@ -136,19 +136,10 @@ def test_running_again_writes_nothing(prepared, spark):
     assert read_status(workspace).stale == []
 
 
-def test_other_cores_partitions_and_workers_give_equal_checksums(prepared, spark, tmp_path):
+def test_other_cores_partitions_and_workers_give_equal_checksums(prepared, spark, tmp_path, interpreted):
     far = tmp_path / "far"
-    settings = [item for override in prepared.overrides for item in ("--set", override)]
-    settings += [
-        "--set",
-        "spark.master=local[1]",
-        "--set",
-        "spark.shuffle_partitions=7",
-        "--set",
-        "work.workers=1",
-        "--set",
-        "spark.driver_memory=2g",
-    ]
+    settings = [item for override in (*prepared.overrides, *interpreted) for item in ("--set", override)]
+    settings += ["--set", "spark.master=local[3]", "--set", "spark.shuffle_partitions=5", "--set", "work.workers=1"]
     verilake("init", far)
     verilake("ingest", prepared.corpus, "-w", far, *settings)
     done = verilake("run", "--rounds", 2, "-w", far, "--json", *settings, timeout=550)
