@@ -19,6 +19,7 @@ from jobs.lake.locks import exclusive
 from jobs.lake.migrate import create_tables
 from jobs.lake.write import SliceWrite, WriteResult, read_table, sql_text, write_slice
 from jobs.ledger import append_event, read_events
+from jobs.logs import RUN_ID
 from jobs.session import build_session
 from jobs.workspace import Workspace
 from schemas.conf import Config
@@ -81,6 +82,7 @@ class JobContext:
     def __post_init__(self) -> None:
         if not self.job_run_id:
             self.job_run_id = content_id("run", self.now.isoformat(), id(self))[:12]
+        RUN_ID.set(self.job_run_id)
         self.lake.check_version()
 
     @cached_property

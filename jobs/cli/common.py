@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import logging
 import sys
-import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -96,30 +93,3 @@ def open_context(workspace: Path, conf: list[Path] | None, overrides: list[str] 
     """
     opened = Workspace.open(workspace)
     return JobContext(opened, load_config(opened.root, conf or (), overrides or ()), restate=restate)
-
-
-class _JsonLines(logging.Formatter):
-    """One JSON object a line: what log collectors read."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        value = {
-            "at": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
-            "level": record.levelname,
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
-        return json.dumps(value, ensure_ascii=False)
-
-
-def set_up_logging(level: str, *, as_json_lines: bool) -> None:
-    """Logs go to stderr, never to stdout; ``level`` counts for verilake, other libraries speak from WARNING on."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        _JsonLines() if as_json_lines else logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s", "%H:%M:%S")
-    )
-    root = logging.getLogger("verilake")
-    root.handlers[:] = [handler]
-    root.setLevel(level.upper())
-    root.propagate = False
-    # Spark's Python side warns about what its users cannot change (pandas versions, socket clean-up).
-    warnings.filterwarnings("ignore", module="pyspark")

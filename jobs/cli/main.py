@@ -5,14 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Annotated
 
-import click
 import typer
 
 from jobs.cli import job_verbs, read_verbs, setup_verbs
-from jobs.cli.common import set_up_logging
+from jobs.logs import set_up_logging
 from schemas.errors import VerilakeError
 
 app = typer.Typer(
@@ -29,6 +29,8 @@ def _root(
     if log_level.upper() not in {"DEBUG", "INFO", "WARNING", "ERROR"}:
         raise typer.BadParameter(f"{log_level}: one of DEBUG, INFO, WARNING, ERROR", param_hint="--log-level")
     set_up_logging(log_level, as_json_lines=log_json)
+    # Spark's Python side warns about what its users cannot change (pandas versions, socket clean-up).
+    warnings.filterwarnings("ignore", module="pyspark")
 
 
 for verbs in (setup_verbs, job_verbs, read_verbs):
@@ -43,18 +45,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: list[str]) -> int:
     """Run the command line and return the exit code."""
     try:
-        app(args=arguments, standalone_mode=False, prog_name="verilake")
+        # The library's own mode: wrong use is its message and exit code 2, an interrupt its 130; our errors pass through.
+        app(args=arguments, prog_name="verilake")
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else 0 if done.code is None else 1
     except VerilakeError as error:
         sys.stderr.write(f"verilake: {error}\n")
         return error.exit_code
-    except click.exceptions.Exit as done:
-        return done.exit_code
-    except click.ClickException as error:
-        error.show()
-        return 2
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        sys.stderr.write("verilake: stopped; run the same command again to go on\n")
-        return 130
     except BrokenPipeError:
         # The reader (head, less) has left; writing more, even at exit, would only raise again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
