@@ -12,6 +12,7 @@ from jobs.admit.checked import check, with_windows
 from jobs.admit.grouped import base_rates, collisions, corpus_patterns, earlier_keys, repeated_questions
 from jobs.admit.pool import prompts, tasks
 from jobs.context import JobContext, JobReport, JobRun
+from jobs.lake.types import spark_schema
 from schemas.bronze.documents import DOCUMENTS as RECEIVED
 from schemas.errors import VerilakeError
 from schemas.gold.prompts import PROMPTS
@@ -109,8 +110,6 @@ def _admit(ctx: JobContext, job: JobRun, ingest_id: str, before: list[str], orig
 
 def verdicts(checked: DataFrame, collided: DataFrame, earlier: DataFrame, ctx: JobContext) -> DataFrame:
     """Rows of silver.qa_verdicts, one for every candidate: each grouped check sees what the checks before it let pass."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
     passing = checked.where("row_reason IS NULL").join(collided.select("qa_id"), "qa_id", "left_anti")
     asked = repeated_questions(passing, earlier)
     rated = base_rates(passing.join(asked.select("qa_id"), "qa_id", "left_anti"), earlier, ctx.config.admit)
@@ -118,7 +117,7 @@ def verdicts(checked: DataFrame, collided: DataFrame, earlier: DataFrame, ctx: J
         checked.drop("window", "window_start", "n_chars", "licence")
         .join(collided, "qa_id", "left").join(asked, "qa_id", "left").join(rated, "qa_id", "left")
     )  # fmt: skip
-    return outcomes.mapInArrow(verdict_batches, from_arrow_schema(QA_VERDICTS.schema))
+    return outcomes.mapInArrow(verdict_batches, spark_schema(QA_VERDICTS.schema))
 
 
 def _refuse_split_clusters(qa: DataFrame, pool: DataFrame) -> None:

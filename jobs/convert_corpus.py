@@ -12,6 +12,7 @@ from jobs.context import JobContext, JobReport, JobRun
 from jobs.handoff.commits import collect, delivered
 from jobs.handoff.plan import RunSpec, open_run
 from jobs.lake.errors import MissingInputError
+from jobs.lake.types import spark_schema
 from schemas.bronze.replies import REPLIES
 from schemas.handoff import CONVERT_SHARD
 from schemas.ids import content_id
@@ -91,7 +92,6 @@ def _convert(ctx: JobContext, job: JobRun, spec: RunSpec, ingest_id: str) -> Non
 def to_ask(ctx: JobContext, spec: RunSpec, ingest_id: str) -> DataFrame:
     """Items of the run: documents with the reply that was paid for already, or with the ordinal of a new draw where it failed before."""
     from pyspark.sql import functions as F
-    from pyspark.sql.pandas.types import from_arrow_schema
 
     template = spec.settings["template"]
     before = ctx.read(REPLIES).where(
@@ -108,7 +108,7 @@ def to_ask(ctx: JobContext, spec: RunSpec, ingest_id: str) -> DataFrame:
     )
     shown = asked.select(*TO_ASK.names)
     ask = partial(requests, engine=spec.engine, version=VERSION, template=template)
-    return shown.mapInArrow(ask, from_arrow_schema(CONVERT_SHARD))
+    return shown.mapInArrow(ask, spark_schema(CONVERT_SHARD))
 
 
 def not_yet_held(ctx: JobContext, spec: RunSpec, replies: DataFrame) -> DataFrame:
@@ -119,11 +119,9 @@ def not_yet_held(ctx: JobContext, spec: RunSpec, replies: DataFrame) -> DataFram
 
 def candidates(ctx: JobContext, replies: DataFrame, ingest_id: str) -> DataFrame:
     """silver.qa: every item of every reply, with cluster and split of its document."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
     documents = ctx.read(DOCUMENTS, ingest_id).select("doc_id", "cluster_id", "split")
     joined = replies.join(documents, "doc_id").select(*CARRIED, "reply")
-    return joined.mapInArrow(qa_batches, from_arrow_schema(QA.schema))
+    return joined.mapInArrow(qa_batches, spark_schema(QA.schema))
 
 
 if __name__ == "__main__":

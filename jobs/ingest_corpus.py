@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from jobs.context import JobContext, JobReport, JobRun
 from jobs.ingest.manifest import Manifest, NothingReadableError, build_manifest, ordinal_of
 from jobs.lake.locks import exclusive
+from jobs.lake.types import spark_schema
 from schemas.bronze.documents import DOCUMENTS
 from schemas.bronze.rejects import REJECTS
 from schemas.errors import InputRefusedError
@@ -73,14 +74,12 @@ def _ingest(ctx: JobContext, job: JobRun, manifest: Manifest) -> None:
 
 def read_items(ctx: JobContext, manifest: Manifest) -> DataFrame:
     """``ITEMS``: every record and reject of every file, read by the executors, one file a task at the least."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
     # Largest first and dealt round robin, so that tasks end at about the same time.
     order = sorted(range(len(manifest.files)), key=lambda at: (-manifest.files[at].size, manifest.files[at].relative))
     table = files_table([manifest.files[at] for at in order], [manifest.digests[at] for at in order])
     tasks = min(len(order), _TASKS_PER_CORE * ctx.spark.sparkContext.defaultParallelism)
     files = ctx.spark.createDataFrame(table).repartition(tasks)
-    return files.mapInArrow(partial(read_batches, conf=ctx.config.ingest), from_arrow_schema(ITEMS))
+    return files.mapInArrow(partial(read_batches, conf=ctx.config.ingest), spark_schema(ITEMS))
 
 
 def repeated(ctx: JobContext, items: DataFrame, ingest_id: str, seq: int) -> DataFrame:

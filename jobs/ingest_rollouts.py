@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from jobs.context import JobContext, JobReport, JobRun
+from jobs.lake.types import spark_schema
 from jobs.rounds import note_state, planned_policy
 from schemas.bronze.rollouts import ROLLOUTS
 from schemas.gold.prompts import PROMPTS
@@ -118,11 +119,11 @@ def prepare(rollouts: DataFrame, plan: DataFrame, prompts: DataFrame) -> DataFra
 
 def grade(frame: DataFrame) -> DataFrame:
     """Ids, status, lengths and rewards of every row (udfs.trajectories.grading_batch)."""
-    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+    from pyspark.sql.pandas.types import to_arrow_schema
 
     # Spark marks what it computed (repeat) as never null; Arrow batches need not say so.
     given = pa.schema([field.with_nullable(True) for field in to_arrow_schema(frame.schema, timezone="UTC")])
-    return frame.mapInArrow(grade_batches, from_arrow_schema(graded_schema(given), prefer_timestamp_ntz=False))
+    return frame.mapInArrow(grade_batches, spark_schema(graded_schema(given)))
 
 
 def trajectories(graded: DataFrame) -> DataFrame:

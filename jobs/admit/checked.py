@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from jobs.lake.types import spark_schema
 from schemas.silver.qa import QA
 from udfs.admission.batches import CHECKED, WINDOW, check_batches
 
@@ -30,6 +31,4 @@ def with_windows(qa: DataFrame, documents: DataFrame) -> DataFrame:
 
 def check(items: DataFrame, *, max_near_misses: int) -> DataFrame:
     """``CHECKED``: every candidate with its row checks and the keys that the grouped checks compare."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    return items.mapInArrow(partial(check_batches, max_near_misses=max_near_misses), from_arrow_schema(CHECKED))
+    return items.mapInArrow(partial(check_batches, max_near_misses=max_near_misses), spark_schema(CHECKED))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from jobs.lake.types import spark_schema
 from schemas.conf import Admit
 from udfs.admission.batches import EARLIER, PATTERNS, earlier_batches, pattern_batches
 
@@ -14,17 +15,13 @@ if TYPE_CHECKING:
 
 def corpus_patterns(documents: DataFrame) -> DataFrame:
     """``PATTERNS`` of the corpus as it was received, before any de-duplication."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    return documents.select("doc_id", "title", "text").mapInArrow(pattern_batches, from_arrow_schema(PATTERNS))
+    return documents.select("doc_id", "title", "text").mapInArrow(pattern_batches, spark_schema(PATTERNS))
 
 
 def earlier_keys(tasks: DataFrame) -> DataFrame:
     """``EARLIER``: keys of the tasks that earlier ingests brought into the pool."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
     columns = tasks.select("task_id", "kind", "answer", "question", "contract")
-    return columns.mapInArrow(earlier_batches, from_arrow_schema(EARLIER))
+    return columns.mapInArrow(earlier_batches, spark_schema(EARLIER))
 
 
 def collisions(checked: DataFrame, patterns: DataFrame) -> DataFrame:

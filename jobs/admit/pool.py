@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from jobs.lake.types import spark_schema
 from schemas.conf import Form
 from schemas.gold.prompts import PROMPTS
 from schemas.gold.tasks import TASKS
@@ -64,7 +65,6 @@ def prompts(made: DataFrame, windows: DataFrame, earlier: DataFrame, *, forms: S
         n_options: wished options of a choice.
     """
     from pyspark.sql import functions as F
-    from pyspark.sql.pandas.types import from_arrow_schema
 
     pool = _pool(made.select("kind", "answer").unionByName(earlier.select("kind", "answer")))
     buckets = pool.select("kind", "buckets").distinct()
@@ -73,4 +73,4 @@ def prompts(made: DataFrame, windows: DataFrame, earlier: DataFrame, *, forms: S
         made.join(windows, "qa_id").join(buckets, "kind").withColumn("bucket", bucket)
         .join(pool.drop("buckets"), ["kind", "bucket"], "left").drop("bucket", "buckets")
     )  # fmt: skip
-    return ready.mapInArrow(partial(prompt_batches, forms=tuple(forms), n_options=n_options), from_arrow_schema(PROMPTS.schema))
+    return ready.mapInArrow(partial(prompt_batches, forms=tuple(forms), n_options=n_options), spark_schema(PROMPTS.schema))

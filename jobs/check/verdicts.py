@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from jobs.lake.types import spark_schema
 from schemas.silver.trajectory_verdicts import TRAJECTORY_VERDICTS
 from udfs.trajectories.grading_batch import LOGPROB_SLACK
 from udfs.trajectories.quality_batch import judge_batches
@@ -84,7 +85,5 @@ def groups(trajectories: DataFrame, interactions: DataFrame, tokens: DataFrame, 
 
 def verdicts(grouped: DataFrame, *, length_factor: float) -> DataFrame:
     """Rows of silver.trajectory_verdicts."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
     judge: partial[Iterator[pa.RecordBatch]] = partial(judge_batches, length_factor=length_factor)
-    return grouped.mapInArrow(judge, from_arrow_schema(TRAJECTORY_VERDICTS.schema, prefer_timestamp_ntz=False))
+    return grouped.mapInArrow(judge, spark_schema(TRAJECTORY_VERDICTS.schema))

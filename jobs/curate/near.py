@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
 
+from jobs.lake.types import spark_schema
 from schemas.conf import Curate
 from udfs.dedup import leader
 from udfs.dedup.components import EDGES, star_forest
@@ -52,7 +52,7 @@ def near_duplicates(pool: DataFrame, texts: DataFrame, curate: Curate, ingest_se
     def decided(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from leader.near_duplicates(batches, rule=rule, kernel=kernel)
 
-    return ordered.mapInArrow(decided, from_arrow_schema(leader.DUPLICATES))
+    return ordered.mapInArrow(decided, spark_schema(leader.DUPLICATES))
 
 
 def star_edges(nodes: DataFrame, ingest_seq: int) -> DataFrame:
@@ -71,6 +71,6 @@ def star_edges(nodes: DataFrame, ingest_seq: int) -> DataFrame:
 
 def components(edges: DataFrame) -> DataFrame:
     """``node``, ``component`` of every node that an edge has: forests by partition, then one task that merges them."""
-    schema = from_arrow_schema(EDGES)
+    schema = spark_schema(EDGES)
     merged = edges.mapInArrow(star_forest, schema).repartition(1).mapInArrow(star_forest, schema)
     return merged.withColumnRenamed("hub", "component")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from jobs.context import JobContext, JobReport
+from jobs.lake.types import spark_schema
 from schemas.bronze.documents import DOCUMENTS as BRONZE
 from schemas.conf import Curate
 from schemas.silver.document_profiles import DOCUMENT_PROFILES
@@ -33,8 +34,6 @@ def profile_scheme(curate: Curate) -> str:
 
 def profile(documents: DataFrame, curate: Curate) -> DataFrame:
     """Profiles of documents (doc_id, ingest_id, ingest_seq, text), columns as in ``DOCUMENT_PROFILES``."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
     minhash, scheme, kernel, wanted = minhash_scheme(curate), profile_scheme(curate), curate.kernel, DOCUMENT_PROFILES.schema
 
     def profiled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -49,7 +48,7 @@ def profile(documents: DataFrame, curate: Curate) -> DataFrame:
             yield pa.RecordBatch.from_arrays([columns[name].cast(wanted.field(name).type) for name in wanted.names], names=wanted.names)
 
     narrow = documents.select("doc_id", "ingest_id", "ingest_seq", "text")
-    return narrow.mapInArrow(profiled, from_arrow_schema(wanted, prefer_timestamp_ntz=False))
+    return narrow.mapInArrow(profiled, spark_schema(wanted))
 
 
 def profile_documents(context: JobContext, ingest_id: str) -> JobReport:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from jobs.lake.types import spark_schema
 from schemas.silver.task_stats import TASK_STATS
 from udfs.trajectories.summary import Belief, hash_batches, summarise_batches
 
@@ -23,7 +24,7 @@ _SAMPLING = ["temperature", "top_p", "logprobs_mode", "engine"]
 def samples(trajectories: DataFrame, rewards: DataFrame, calls: DataFrame) -> DataFrame:
     """One row a sample of the plan: its key in silver.task_stats, its reward, whether it solved the task and agrees with the gold."""
     from pyspark.sql import functions as F
-    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+    from pyspark.sql.pandas.types import to_arrow_schema
 
     outcome = rewards.where("is_outcome").select(
         "trajectory_id", F.col("verdict").alias("outcome_verdict"), F.col("extracted_answer").alias("answer")
@@ -31,7 +32,7 @@ def samples(trajectories: DataFrame, rewards: DataFrame, calls: DataFrame) -> Da
     right = rewards.where("reward_name = 'correct'").select("trajectory_id", F.col("verdict").alias("right_verdict"))
     distinct = calls.select(*_SAMPLING).distinct()
     fields = [*to_arrow_schema(distinct.schema), pa.field("sampling_hash", pa.string())]
-    hashed = distinct.mapInArrow(hash_batches, from_arrow_schema(pa.schema(fields)))
+    hashed = distinct.mapInArrow(hash_batches, spark_schema(pa.schema(fields)))
     sampling = calls.select("trajectory_id", *_SAMPLING).join(F.broadcast(hashed), _SAMPLING).select("trajectory_id", "sampling_hash")
     known = F.col("outcome_reward").isNotNull()
     planned = trajectories.where(F.col("failure_class").isNull() | ~F.col("failure_class").isin(*NO_SAMPLES))
@@ -58,7 +59,6 @@ def task_stats(sampled: DataFrame, prompts: DataFrame, earlier: DataFrame, belie
         belief: prior and band.
     """
     from pyspark.sql import functions as F
-    from pyspark.sql.pandas.types import from_arrow_schema
 
     now = sampled.groupBy(*_POOL_KEY).agg(
         F.sum(F.col("reward").isNotNull().cast("int")).alias("pooled_n"), F.sum(F.col("solved").cast("int")).alias("pooled_k")
@@ -75,4 +75,4 @@ def task_stats(sampled: DataFrame, prompts: DataFrame, earlier: DataFrame, belie
         .join(options, "prompt_id")
     )
     fold: partial[Iterator[pa.RecordBatch]] = partial(summarise_batches, belief=belief)
-    return gathered.mapInArrow(fold, from_arrow_schema(TASK_STATS.schema, prefer_timestamp_ntz=False))
+    return gathered.mapInArrow(fold, spark_schema(TASK_STATS.schema))

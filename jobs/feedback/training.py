@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from jobs.lake.types import spark_schema
 from schemas.conf import Feedback
 from schemas.gold.preferences import PREFERENCES
 from schemas.gold.sft import SFT
@@ -61,15 +62,11 @@ def candidates(
 
 def sft(gathered: DataFrame, config: Feedback) -> DataFrame:
     """Rows of gold.sft."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
     choose: partial[Iterator[pa.RecordBatch]] = partial(sft_batches, limit=config.sft_per_prompt)
-    return gathered.mapInArrow(choose, from_arrow_schema(SFT.schema, prefer_timestamp_ntz=False))
+    return gathered.mapInArrow(choose, spark_schema(SFT.schema))
 
 
 def preferences(gathered: DataFrame, config: Feedback) -> DataFrame:
     """Rows of gold.preferences."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
     choose: partial[Iterator[pa.RecordBatch]] = partial(pair_batches, limit=config.pairs_per_prompt, min_gap=config.min_score_gap)
-    return gathered.mapInArrow(choose, from_arrow_schema(PREFERENCES.schema, prefer_timestamp_ntz=False))
+    return gathered.mapInArrow(choose, spark_schema(PREFERENCES.schema))

@@ -12,6 +12,7 @@ import pyarrow as pa
 from jobs.context import JobContext
 from jobs.handoff.drain import drain
 from jobs.handoff.errors import HandoffError
+from jobs.lake.types import spark_schema
 from schemas.handoff import PART_SCHEMAS, Commit, IngestBatch
 from udfs.killpoints import reach
 from udfs.store.parts import judge_commit
@@ -76,9 +77,7 @@ def verify(ctx: JobContext, run: HandoffRun) -> dict[str, str]:
 
 def delivered(ctx: JobContext, run: HandoffRun, commits: list[Commit]) -> DataFrame:
     """The rows of these commits and no other file."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    schema = from_arrow_schema(PART_SCHEMAS[run.plan.program], prefer_timestamp_ntz=False)
+    schema = spark_schema(PART_SCHEMAS[run.plan.program])
     paths = [str(run.store.path(part.path)) for commit in commits for part in commit.files]
     return ctx.spark.read.schema(schema).parquet(*paths) if paths else ctx.spark.createDataFrame([], schema)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from jobs.context import JobContext
 from jobs.lake.layout import Lake
+from jobs.lake.types import spark_schema
 from schemas.bronze.documents import DOCUMENTS
 from schemas.conf import Ingest
 from schemas.errors import InputRefusedError
@@ -117,9 +118,7 @@ def _digests(ctx: JobContext, files: Sequence[InputFile]) -> list[str]:
         # hashlib releases the interpreter's lock, so that threads do read and hash side by side.
         with ThreadPoolExecutor(_THREADS) as pool:
             return list(pool.map(file_digest, [file.location for file in files]))
-    from pyspark.sql.pandas.types import from_arrow_schema
-
     frame = ctx.spark.createDataFrame(files_table(files, [""] * len(files))).repartition(min(len(files), 4096))
-    hashed = frame.mapInArrow(digest_batches, from_arrow_schema(FILES)).select("relative", "digest").toArrow()
+    hashed = frame.mapInArrow(digest_batches, spark_schema(FILES)).select("relative", "digest").toArrow()
     found = dict(zip(hashed["relative"].to_pylist(), hashed["digest"].to_pylist(), strict=True))
     return [found[file.relative] for file in files]

@@ -10,6 +10,7 @@ from deltalake import write_deltalake
 
 from jobs.lake.layout import VERSION_FILE, Lake
 from jobs.lake.locks import exclusive
+from jobs.lake.types import spark_schema
 from schemas.catalog import ALL_TABLES
 from schemas.table import LAKE_SCHEMA_VERSION, Table
 
@@ -50,9 +51,8 @@ def _create(spark: SparkSession, lake: Lake, table: Table) -> None:
 
 def _create_with_spark(spark: SparkSession, lake: Lake, table: Table) -> None:
     from delta.tables import DeltaTable
-    from pyspark.sql.pandas.types import from_arrow_schema
 
-    types = from_arrow_schema(table.schema, prefer_timestamp_ntz=False)
+    types = spark_schema(table.schema)
     builder = DeltaTable.createIfNotExists(spark).location(str(lake.path(table))).comment(table.comment)
     for field in types.fields:
         comment = (table.schema.field(field.name).metadata or {}).get(b"comment", b"").decode()

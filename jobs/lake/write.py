@@ -18,6 +18,7 @@ from jobs.lake.checksum import Checksum, aggregates, checksum_of
 from jobs.lake.errors import SchemaMismatchError, SkippedWriteError, VerifyError, WriteConflictError, WriteOnceError
 from jobs.lake.layout import Lake, SliceCommit
 from jobs.lake.locks import exclusive
+from jobs.lake.types import spark_schema
 from schemas.ids import canonical_json
 from schemas.table import Table
 from udfs.killpoints import reach
@@ -207,9 +208,7 @@ def _ordinal(lake: Lake, write: SliceWrite) -> int:
 
 def _fitted(frame: DataFrame, table: Table) -> DataFrame:
     """The frame with the table's columns in their order; types and names must be equal, nullability is checked by Delta."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    wanted = {field.name: field.dataType for field in from_arrow_schema(table.schema, prefer_timestamp_ntz=False).fields}
+    wanted = {field.name: field.dataType for field in spark_schema(table.schema).fields}
     found = {field.name: field.dataType for field in frame.schema.fields}
     differences = [f"{name} is missing" for name in wanted if name not in found]
     differences += [f"{name} is not a column" for name in found if name not in wanted]

@@ -13,7 +13,7 @@ from jobs.lake.write import read_table
 from schemas.gold.alerts import ALERTS
 
 pytestmark = [pytest.mark.spark, pytest.mark.faults]
-WRITES = 6
+WRITES = 4
 
 _WRITER = """
 import sys

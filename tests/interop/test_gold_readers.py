@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import duckdb
-import polars
+import polars as pl
 import pytest
 
 from jobs.lake.layout import Lake
@@ -29,7 +29,7 @@ def test_values_are_equal_in_every_reader(spark, prepared, table):
         assert wanted, "an empty table would prove nothing"
     delta = lake.delta(table)
     assert canonical(delta.to_pyarrow_table().to_pylist(), names) == wanted
-    assert canonical(polars.read_delta(path).to_dicts(), names) == wanted
+    assert canonical(pl.read_delta(path).to_dicts(), names) == wanted
     dataset = delta.to_pyarrow_dataset()  # noqa: F841  # DuckDB finds it by its name
     found = duckdb.sql(f"SELECT {', '.join(names)} FROM dataset").fetchall()
     assert canonical((dict(zip(names, row, strict=True)) for row in found), names) == wanted

@@ -249,7 +249,7 @@ def test_every_conflict_class_by_name(spark, lake, monkeypatch, name, outcome):
     def racing(*arguments):
         calls.append(1)
         if len(calls) == 1:
-            raise getattr(delta.exceptions, name)(desc="staged", stackTrace="")
+            raise getattr(delta.exceptions, name)(message="staged")
         return commit(*arguments)
 
     monkeypatch.setattr(write_module, "_commit", racing)

@@ -85,5 +85,22 @@ def test_conf_prints_toml_that_loads_as_the_same(workspace, tmp_path):
 
 def test_help_names_every_verb():
     said = verilake("--help").stdout
-    for verb in ["init", "ingest", "curate", "convert", "admit", "plan", "rollout", "ingest-rollouts", "check", "feedback", "run", "status", "funnel", "explain", "sql", "work"]:
+    for verb in [
+        "init",
+        "ingest",
+        "curate",
+        "convert",
+        "admit",
+        "plan",
+        "rollout",
+        "ingest-rollouts",
+        "check",
+        "feedback",
+        "run",
+        "status",
+        "funnel",
+        "explain",
+        "sql",
+        "work",
+    ]:
         assert verb in said
