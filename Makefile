@@ -15,7 +15,7 @@ demo: $(VENV)/.core ## build the environment, harvest a corpus from this Python 
 	@$(BIN)/verilake demo $(DEMO) --rounds $(ROUNDS)
 
 test: $(VENV)/.dev zip ## the whole test suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 unit: $(VENV)/.dev ## the tests that start no JVM, in seconds
 	$(BIN)/python -m pytest tests/unit

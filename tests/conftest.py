@@ -29,6 +29,13 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where tests run in two processes: those that need the prepared workspace in one, the others file by file."""
+    for item in items:
+        shares = "prepared" in getattr(item, "fixturenames", ())
+        item.add_marker(pytest.mark.xdist_group("prepared" if shares else item.path.name))
+
+
 @pytest.fixture
 def now() -> datetime:
     """The clock of the tests."""

@@ -10,6 +10,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -27,6 +28,7 @@ from jobs.lake.layout import Lake
 from jobs.lake.write import read_table
 from jobs.loop import ingests
 from jobs.session import submit_arguments
+from jobs.workspace import Workspace
 from schemas.bronze.documents import DOCUMENTS
 from schemas.bronze.rejects import REJECTS
 from schemas.silver.document_verdicts import DOCUMENT_VERDICTS
@@ -127,11 +129,11 @@ def corpus(tmp_path_factory):
     return folder
 
 
-def submit(url, blind_python, script, *arguments, py_files):
+def submit(url, blind_python, script, *arguments, py_files, settings=()):
     command = [
         str(SPARK_HOME / "bin" / "spark-submit"), "--master", url, "--executor-memory", "512m", "--driver-memory", "1g",
         "--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.driver.bindAddress=127.0.0.1", "--conf", "spark.ui.enabled=false",
-        "--conf", f"spark.pyspark.python={blind_python}", *submit_arguments(load_config()),
+        "--conf", f"spark.pyspark.python={blind_python}", *submit_arguments(load_config(overrides=settings)),
         *(["--py-files", str(py_files)] if py_files else []), str(ROOT / "jobs" / script), *arguments,
     ]  # fmt: skip
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK", "PYTHONPATH"))}
@@ -139,7 +141,7 @@ def submit(url, blind_python, script, *arguments, py_files):
     return subprocess.run(command, cwd="/", env=environment, capture_output=True, text=True, check=False, timeout=300)
 
 
-def test_cluster_gives_the_checksums_of_local_mode(spark, cluster, blind_python, corpus, tmp_path, make_context):
+def test_cluster_gives_the_checksums_of_local_mode(spark, cluster, blind_python, corpus, tmp_path, make_context, empty_lake, interpreted):
     zipped = build(tmp_path / "verilake.zip", ROOT)
     workspace = tmp_path / "far"
     # away from the checkout, without the zip, nothing can be imported: the proof that the zip serves what follows
@@ -148,11 +150,10 @@ def test_cluster_gives_the_checksums_of_local_mode(spark, cluster, blind_python,
     # spark-submit hands the traceback of the driver on through stdout
     assert "No module named" in bare.stdout + bare.stderr
 
-    from jobs.workspace import Workspace
-
-    Workspace.init(workspace)
+    shutil.copytree(empty_lake, Workspace.init(workspace).lake_root, dirs_exist_ok=True)
+    quick = [override for override in interpreted if override.startswith("spark.conf")]
     for script, arguments in (("ingest_corpus.py", [str(corpus)]), ("curate_corpus.py", [])):
-        done = submit(cluster, blind_python, script, *arguments, "--workspace", str(workspace), "--json", py_files=zipped)
+        done = submit(cluster, blind_python, script, *arguments, "--workspace", str(workspace), "--json", py_files=zipped, settings=quick)
         assert done.returncode == 0, done.stderr[-3000:]
         json.loads(done.stdout.splitlines()[-1])
 

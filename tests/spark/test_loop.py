@@ -136,13 +136,14 @@ def test_running_again_writes_nothing(prepared, spark):
     assert read_status(workspace).stale == []
 
 
+@pytest.mark.timeout(1200)
 def test_other_cores_partitions_and_workers_give_equal_checksums(prepared, spark, tmp_path, interpreted):
     far = tmp_path / "far"
     settings = [item for override in (*prepared.overrides, *interpreted) for item in ("--set", override)]
     settings += ["--set", "spark.master=local[3]", "--set", "spark.shuffle_partitions=5", "--set", "work.workers=1"]
     verilake("init", far)
     verilake("ingest", prepared.corpus, "-w", far, *settings)
-    done = verilake("run", "--rounds", 2, "-w", far, "--json", *settings, timeout=550)
+    done = verilake("run", "--rounds", 2, "-w", far, "--json", *settings, timeout=900)
     assert json.loads(done.stdout.splitlines()[-1])["did"] > 0
     near_lake, far_lake = Lake(prepared.root / "lake"), Lake(far / "lake")
     differing = {}
