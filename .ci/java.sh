@@ -3,7 +3,7 @@
 set -eu
 java=${JAVA_HOME:+$JAVA_HOME/bin/}java
 if command -v "$java" >/dev/null 2>&1; then
-    major=$("$java" -version 2>&1 | sed -n '1s/.*"\([0-9]*\).*/\1/p')
+    major=$("$java" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p')
     [ "${major:-0}" -ge 17 ] && exit 0
     echo "Java ${major:-?} is too old for Spark 4; looking for a newer one." >&2
 fi
