@@ -235,9 +235,9 @@ def test_what_cannot_be_drained_says_why_and_goes_on_later(make_context, monkeyp
     seed_round(ctx)
     real = jobs.handoff.commits.drain
 
-    def stopped(run, work):
+    def stopped(run, work, progress):
         run.store.put("control/stop", b"")
-        real(run, work)
+        real(run, work, progress)
 
     with monkeypatch.context() as patched:
         patched.setattr(jobs.handoff.commits, "drain", stopped)
