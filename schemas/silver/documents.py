@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 
+from schemas.silver.document_profiles import METRICS
 from schemas.table import Table, column
 
 DOCUMENTS = Table(
@@ -20,13 +21,7 @@ DOCUMENTS = Table(
             column("metadata", pa.string(), "canonical JSON"),
             column("cluster_id", pa.string(), "doc_id of the kept member of its near-duplicate cluster (its own where alone)"),
             column("split", pa.string(), "train or eval, by cluster_id"),
-            column("n_chars", pa.int64(), "code points"),
-            column("n_words", pa.int64(), "word tokens"),
-            column("mean_word_length", pa.float64(), "code points per word"),
-            column("symbol_ratio", pa.float64(), "share of code points that are neither letters, digits nor white space"),
-            column("top_word_share", pa.float64(), "share of the commonest word"),
-            column("dup_line_share", pa.float64(), "share of code points in lines that occurred before"),
-            column("dup_5gram_share", pa.float64(), "share of word 5-grams that occurred before"),
+            *METRICS,
         ]
     ),
     key=("doc_id",),
