@@ -38,7 +38,7 @@ _LOG = logging.getLogger("verilake.jobs")
 FILLED_BY = {
     "bronze.documents": "verilake ingest PATH...", "silver.documents": "verilake curate", "silver.document_verdicts": "verilake curate",
     "silver.qa": "verilake convert", "silver.qa_verdicts": "verilake admit", "gold.tasks": "verilake admit", "gold.prompts": "verilake admit",
-    "gold.round_plan": "verilake plan", "bronze.rollouts": "verilake work rollout", "silver.trajectories": "verilake ingest-rollouts",
+    "gold.round_plan": "verilake plan", "bronze.rollouts": "verilake rollout", "silver.trajectories": "verilake ingest-rollouts",
     "silver.rewards": "verilake ingest-rollouts", "silver.tokens": "verilake ingest-rollouts", "silver.interactions": "verilake ingest-rollouts",
     "silver.trajectory_verdicts": "verilake check", "silver.task_stats": "verilake feedback",
 }  # fmt: skip
