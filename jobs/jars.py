@@ -7,6 +7,7 @@ for everything that verilake does with Delta.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -73,6 +74,13 @@ def ensure_jars() -> list[Path]:
     return paths
 
 
+def spark_environment() -> dict[str, str]:
+    """What Spark's own scripts must be told to find this interpreter's pyspark: left alone they ask PATH's python3, which may have none."""
+    found = importlib.util.find_spec("pyspark")
+    home = {"SPARK_HOME": str(Path(found.origin).parent)} if found is not None and found.origin else {}
+    return {**home, "PYSPARK_PYTHON": sys.executable}
+
+
 def _fetch(directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="verilake-ivy-") as ivy:
@@ -84,7 +92,7 @@ def _fetch(directory: Path) -> None:
             "--master", "local[1]", "--packages", COORDINATE, "--exclude-packages", ",".join(_EXCLUDED),
             "--conf", f"spark.jars.ivy={ivy}", str(script),
         ]  # fmt: skip
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900, env=os.environ | spark_environment())
         found = Path(ivy) / "jars"
         for name in SHA256:
             source = found / f"io.delta_{name}"
