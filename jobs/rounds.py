@@ -1,4 +1,4 @@
-"""The life of a round in the ledger: planned, rolled_out, checked, closed."""
+"""The life of a round in the ledger: planned, rolled_out, checked, closed, published, tracked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from jobs.ledger import append_event, read_events
 from schemas.ids import canonical_json, content_id
 from schemas.ops.rounds import ROUNDS
 
-SEQUENCE = {"planned": 1, "rolled_out": 2, "checked": 3, "closed": 4}
+SEQUENCE = {"planned": 1, "rolled_out": 2, "checked": 3, "closed": 4, "published": 5, "tracked": 6}
 
 
 def planned_policy(ctx: JobContext, round_no: int) -> str:

@@ -11,17 +11,21 @@ from schemas.gold.preferences import PREFERENCES
 from schemas.gold.prompts import PROMPTS
 from schemas.gold.regression import REGRESSION
 from schemas.gold.repair_queue import REPAIR_QUEUE
+from schemas.gold.rl import RL
 from schemas.gold.round_metrics import ROUND_METRICS
 from schemas.gold.round_plan import ROUND_PLAN
 from schemas.gold.sft import SFT
 from schemas.gold.tasks import TASKS
 from schemas.gold.worker_metrics import WORKER_METRICS
+from schemas.ops.bindings import BINDINGS
 from schemas.ops.job_runs import JOB_RUNS
 from schemas.ops.rounds import ROUNDS
+from schemas.ops.tombstones import TOMBSTONES
 from schemas.silver.calls import CALLS
 from schemas.silver.document_profiles import DOCUMENT_PROFILES
 from schemas.silver.document_verdicts import DOCUMENT_VERDICTS
 from schemas.silver.documents import DOCUMENTS as SILVER_DOCUMENTS
+from schemas.silver.eval_samples import EVAL_SAMPLES
 from schemas.silver.interactions import INTERACTIONS
 from schemas.silver.qa import QA
 from schemas.silver.qa_verdicts import QA_VERDICTS
@@ -49,9 +53,11 @@ ALL_TABLES: tuple[Table, ...] = (
     CALLS,
     TRAJECTORY_VERDICTS,
     TASK_STATS,
+    EVAL_SAMPLES,
     TASKS,
     PROMPTS,
     ROUND_PLAN,
+    RL,
     SFT,
     PREFERENCES,
     REGRESSION,
@@ -61,6 +67,8 @@ ALL_TABLES: tuple[Table, ...] = (
     ALERTS,
     JOB_RUNS,
     ROUNDS,
+    BINDINGS,
+    TOMBSTONES,
 )
 
 TABLES: dict[str, Table] = {table.name: table for table in ALL_TABLES}

@@ -96,6 +96,8 @@ class Plan(Section):
     train_prompts: Count
     probe_prompts: Count
     eval_prompts: Count
+    eval_fresh: Count
+    eval_collected: Count
     band: tuple[Share, Share]
     min_p_in_band: Share
     failed_share: Share
@@ -161,6 +163,49 @@ class Feedback(Section):
     repair_cap: Count
 
 
+class Publish(Section):
+    """Files of the published sets."""
+
+    shard_mb: Positive
+    row_group_rows: Positive
+    remote: str
+
+
+class Track(Section):
+    """MLflow."""
+
+    enabled: bool
+    uri: str
+    experiment: str
+    timeout_seconds: Positive
+    sample_rows: Count
+
+
+class Train(Section):
+    """The embedded trainer: GRPO on the reader's weights."""
+
+    trainer: Literal["reader", "none"]
+    steps: Positive
+    prompts_per_step: Positive
+    samples: Annotated[int, Field(ge=2)]
+    learning_rate: Annotated[float, Field(gt=0.0)]
+    replicas: Positive
+
+
+class Eval(Section):
+    """Scores and their intervals."""
+
+    bootstrap: Positive
+    confidence: Annotated[float, Field(gt=0.0, lt=1.0)]
+
+
+class Maintain(Section):
+    """What maintenance may remove."""
+
+    keep_hours: Count
+    small_file_mb: Positive
+
+
 class Config(Section):
     """The whole configuration; one attribute per TOML table."""
 
@@ -175,3 +220,8 @@ class Config(Section):
     work: Work
     check: Check
     feedback: Feedback
+    publish: Publish
+    track: Track
+    train: Train
+    eval: Eval
+    maintain: Maintain

@@ -1,0 +1,1 @@
+"""Published sets, one module each: the Parquet files that leave the house."""
