@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from jobs.lake.errors import MissingInputError
 from jobs.lake.layout import Lake
 from jobs.lake.locks import exclusive
-from jobs.lake.migrate import create_tables
+from jobs.lake.migrate import create_tables, table_version
 from jobs.lake.write import SliceWrite, WriteResult, read_table, sql_text, write_slice
 from jobs.ledger import append_event, read_events
 from jobs.logs import RUN_ID
@@ -26,7 +26,7 @@ from schemas.conf import Config
 from schemas.errors import VerilakeError
 from schemas.ids import canonical_json, content_id
 from schemas.ops.job_runs import JOB_RUNS
-from schemas.table import LAKE_SCHEMA_VERSION, Table
+from schemas.table import Table
 from udfs.killpoints import reach
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ FILLED_BY = {
     "gold.round_plan": "verilake plan", "bronze.rollouts": "verilake rollout", "silver.trajectories": "verilake ingest-rollouts",
     "silver.rewards": "verilake ingest-rollouts", "silver.tokens": "verilake ingest-rollouts", "silver.interactions": "verilake ingest-rollouts",
     "silver.trajectory_verdicts": "verilake check", "silver.task_stats": "verilake feedback",
+    "gold.rl": "verilake feedback", "gold.regression": "verilake feedback",
 }  # fmt: skip
 
 
@@ -83,7 +84,7 @@ class JobContext:
         if not self.job_run_id:
             self.job_run_id = content_id("run", self.now.isoformat(), id(self))[:12]
         RUN_ID.set(self.job_run_id)
-        self.lake.check_version()
+        self.lake.check_current()
 
     @cached_property
     def lake(self) -> Lake:
@@ -133,7 +134,7 @@ class JobContext:
         with exclusive(self.workspace.locks_root, f"{job}.{scope}"):
             inputs = self._inputs(reads)
             conf_hash = content_id(settings.model_dump(mode="json") if hasattr(settings, "model_dump") else settings)
-            fingerprint = content_id(job, scope, inputs, conf_hash, dict(versions or {}), LAKE_SCHEMA_VERSION)
+            fingerprint = content_id(job, scope, inputs, conf_hash, dict(versions or {}), max(map(table_version, writes)))
             run = JobRun(self, job, scope, fingerprint, inputs, {t: str(s) for t, s in writes.items()}, conf_hash)
             _LOG.info("%s %s: %s", job, scope, "nothing to do" if run.done else "running")
             try:

@@ -1,19 +1,21 @@
-"""feed_back: what one round teaches -> silver.task_stats, gold.sft, preferences, regression, repair_queue and the next task versions."""
+"""feed_back: what one round teaches -> silver.task_stats, gold.rl, sft, preferences, regression, repair_queue and the next task versions."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from jobs.context import JobContext, JobReport, JobRun
+from jobs.feedback.offered import offered
 from jobs.feedback.repair import contradicted, next_versions, regression, repair_queue
 from jobs.feedback.stats import samples, task_stats
 from jobs.feedback.training import candidates, preferences, sft
-from jobs.plan.candidates import in_force
+from jobs.plan.candidates import in_force, known_before
 from jobs.rounds import note_state, planned_policy
 from schemas.gold.preferences import PREFERENCES
 from schemas.gold.prompts import PROMPTS
 from schemas.gold.regression import REGRESSION
 from schemas.gold.repair_queue import REPAIR_QUEUE
+from schemas.gold.rl import RL
 from schemas.gold.round_plan import ROUND_PLAN
 from schemas.gold.sft import SFT
 from schemas.gold.tasks import TASKS
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 #: Version of how rows are chosen; a change that can alter a row raises it.
-RULES = "1"
+RULES = "2"
 
 
 def run(ctx: JobContext, round_no: int) -> JobReport:
@@ -48,7 +50,7 @@ def run(ctx: JobContext, round_no: int) -> JobReport:
     with ctx.open(
         "feed_back", f"round={round_no}",
         reads={ROUND_PLAN: [round_no], **{t: [round_no] for t in silver}, TASK_STATS: earlier},
-        writes={**dict.fromkeys((TASK_STATS, SFT, PREFERENCES, REGRESSION, REPAIR_QUEUE), round_no), TASKS: f"feedback={round_no}"},
+        writes={**dict.fromkeys((TASK_STATS, RL, SFT, PREFERENCES, REGRESSION, REPAIR_QUEUE), round_no), TASKS: f"feedback={round_no}"},
         settings={
             "feedback": ctx.config.feedback.model_dump(mode="json"), "band": list(plan.band), "prior": [plan.prior_alpha, plan.prior_beta],
             "pool_rounds": plan.pool_rounds,
@@ -84,6 +86,7 @@ def _feed_back(ctx: JobContext, job: JobRun, round_no: int, earlier: list[int]) 
     # All doubted tasks, also those beyond the cap of the queue.
     doubted = doubts.select("task_id").distinct()
     verdicts, interactions = ctx.read(TRAJECTORY_VERDICTS, round_no), ctx.read(INTERACTIONS, round_no)
+    rows["rl"] = job.write(RL, lambda: offered(plan, prompts, tasks, stats, doubted)).rows
     gathered = candidates(trajectories, verdicts, rewards, interactions, prompts, tasks, doubted).persist()
     try:
         rows["sft"] = job.write(SFT, lambda: sft(gathered, config)).rows
@@ -95,12 +98,7 @@ def _feed_back(ctx: JobContext, job: JobRun, round_no: int, earlier: list[int]) 
 
 def _origins_before(ctx: JobContext, round_no: int) -> list[str]:
     """Slices of the pool that existed for this round: what its own feedback and later rounds write is left out."""
-
-    def seen(origin: str) -> bool:
-        kind, _, value = origin.partition("=")
-        return kind == "ingest" or int(value) < round_no or (kind == "plan" and int(value) == round_no)
-
-    return [origin for origin in ctx.lake.slices(TASKS) if seen(origin)]
+    return [origin for origin in ctx.lake.slices(TASKS) if known_before(origin, round_no) or origin == f"plan={round_no}"]
 
 
 def _count(job: JobRun, trajectories: DataFrame, stats: DataFrame, rows: dict[str, int]) -> None:

@@ -10,6 +10,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
+def known_before(origin: str, round_no: int) -> bool:
+    """Whether a slice of gold.tasks or gold.prompts existed for a round: what an ingest or a takedown wrote, and what earlier rounds did."""
+    kind, _, value = origin.partition("=")
+    return kind in {"ingest", "takedown"} or int(value) < round_no
+
+
 def in_force(tasks: DataFrame) -> DataFrame:
     """The highest version of every task."""
     from pyspark.sql import Window

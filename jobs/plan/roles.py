@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from jobs.lake.types import spark_schema
 from jobs.plan.candidates import one_form, order_key
+from schemas.conf import Plan
 from schemas.gold.round_plan import ROUND_PLAN
 from schemas.ids import seed_from
 from udfs.planning.quotas import allocate
@@ -17,43 +19,97 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def eval_rows(tasks: DataFrame, prompts: DataFrame, earlier: DataFrame, wanted: int, seed: int, round_no: int) -> DataFrame:
-    """The fixed eval rows: drawn in round 1, the same prompts in every later round."""
+def eval_rows(held_out: HeldOut, plan: Plan, seed: int, round_no: int) -> DataFrame:
+    """The eval rows: the fixed ones, failures collected in earlier rounds, and a few that no round has met.
+
+    ``eval_fixed`` rows are drawn in round 1 and are the same prompts in every later round. ``eval_collected`` rows are prompts that an
+    earlier round failed, the oldest failures first. ``eval_fresh`` rows are new in each round; what fails among them is collected.
+    """
+    from pyspark.sql import functions as F
+
+    fixed = _fixed_rows(held_out, plan, seed, round_no)
+    collected = _collected_rows(held_out, plan, fixed)
+    met = held_out.earlier.where("role = 'eval'").select("task_id").unionByName(fixed.select("task_id"))
+    unmet = held_out.ready(seed).join(met, "task_id", "left_anti")
+    fresh = _drawn(unmet, plan.eval_fresh, "eval_fresh", seed, round_no)
+    return fixed.unionByName(collected).unionByName(fresh).withColumn("role", F.lit("eval"))
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What eval rows are drawn from.
+
+    Attributes:
+        tasks: the pool in its newest versions.
+        prompts: prompts of these versions.
+        earlier: gold.round_plan of the earlier rounds.
+        failed: gold.regression of the earlier rounds.
+    """
+
+    tasks: DataFrame
+    prompts: DataFrame
+    earlier: DataFrame
+    failed: DataFrame
+
+    def ready(self, seed: int) -> DataFrame:
+        """Active tasks of the eval split with one closed-book prompt each, the same in every round."""
+        tasks = self.tasks.where("split = 'eval' AND status = 'active' AND array_contains(allowed_roles, 'eval')")
+        forms = one_form(self.prompts.where("context_mode != 'open_book' AND form != 'format'"), seed, 1)
+        return tasks.join(forms.select("task_id", "prompt_id", "context_mode", "task_version"), "task_id")
+
+
+_EVAL_COLUMNS = ["prompt_id", "task_id", "task_version", "kind", "context_mode", "why", "evidence"]
+
+
+def _fixed_rows(held_out: HeldOut, plan: Plan, seed: int, round_no: int) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    if round_no == 1:
+        return _drawn(held_out.ready(seed), plan.eval_prompts, "eval_fixed", seed, 1)
+    active = held_out.tasks.where("status = 'active'").select("task_id")
+    first = held_out.earlier.where("round = 1 AND why = 'eval_fixed'").join(active, "task_id", "left_semi")
+    return first.withColumn("kind", F.col("task_type")).select(*_EVAL_COLUMNS)
+
+
+def _collected_rows(held_out: HeldOut, plan: Plan, fixed: DataFrame) -> DataFrame:
+    """Failed prompts whose task still has the version that failed."""
+    from pyspark.sql import functions as F
+
+    active = held_out.tasks.where("status = 'active'").select("task_id", F.col("version").alias("task_version"))
+    failures = held_out.failed.groupBy("prompt_id").agg(F.min("round").alias("first_failed"), F.count("*").alias("times_failed"))
+    asked = held_out.prompts.select("prompt_id", "task_id", "task_version", "context_mode")
+    return (
+        failures.join(fixed.select("prompt_id"), "prompt_id", "left_anti")
+        .join(asked, "prompt_id")
+        .join(active, ["task_id", "task_version"])
+        .join(held_out.tasks.select("task_id", "kind"), "task_id")
+        .orderBy("first_failed", "prompt_id")
+        .limit(plan.eval_collected)
+        .withColumn("why", F.lit("eval_collected"))
+        .withColumn("evidence", F.to_json(F.struct("first_failed", "times_failed")))
+        .select(*_EVAL_COLUMNS)
+    )
+
+
+def _drawn(ready: DataFrame, wanted: int, why: str, seed: int, round_no: int) -> DataFrame:
+    """``wanted`` tasks in proportion to the task types, drawn by hash."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    if round_no > 1:
-        fixed = earlier.where("role = 'eval' AND round = 1")
-        return fixed.select(
-            "prompt_id",
-            "task_id",
-            "task_version",
-            F.col("task_type").alias("kind"),
-            "context_mode",
-            F.lit("eval_fixed").alias("why"),
-            "evidence",
-            "role",
-        )
-    held_out = tasks.where("split = 'eval' AND status = 'active' AND array_contains(allowed_roles, 'eval')")
-    forms = one_form(prompts.where("context_mode != 'open_book' AND form != 'format'"), seed, 1).select(
-        "task_id", "prompt_id", "context_mode", "task_version"
-    )
-    ready = held_out.join(forms, "task_id")
     available = {row["kind"]: row["count"] for row in ready.groupBy("kind").count().collect()}
     quotas = allocate(wanted, available)
-    limits = tasks.sparkSession.createDataFrame(
+    limits = ready.sparkSession.createDataFrame(
         [(kind, count) for kind, count in sorted(quotas.items()) if count] or [("", 0)], "kind string, quota int"
     )
-    drawn = Window.partitionBy("kind").orderBy(order_key("eval", seed, F.col("task_id")), "task_id")
+    drawn = Window.partitionBy("kind").orderBy(order_key(why, seed, round_no, F.col("task_id")), "task_id")
     return (
         ready.join(F.broadcast(limits), "kind")
         .withColumn("_n", F.row_number().over(drawn))
         .where("_n <= quota")
-        .select(
-            "prompt_id", "task_id", "task_version", "kind", "context_mode", F.lit("eval_fixed").alias("why"),
-            F.to_json(F.struct("kind", "quota")).alias("evidence"), F.lit("eval").alias("role"),
-        )
-    )  # fmt: skip
+        .withColumn("why", F.lit(why))
+        .withColumn("evidence", F.to_json(F.struct("kind", "quota")))
+        .select(*_EVAL_COLUMNS)
+    )
 
 
 def probe_rows(pooled: DataFrame, prompts: DataFrame, train: DataFrame, wanted: int, seed: int, round_no: int) -> DataFrame:

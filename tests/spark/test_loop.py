@@ -100,9 +100,20 @@ def test_eval_is_never_trained_on_and_stays_the_same(tables):
         "SELECT count(*) FROM gold_round_plan p JOIN gold_tasks t USING (task_id) WHERE p.role = 'eval' AND t.split != 'eval'"
     ) == [(0,)]
     by_round = [
-        tables(f"SELECT prompt_id, n_samples, seed FROM gold_round_plan WHERE role = 'eval' AND round = {n} ORDER BY 1") for n in (1, 2)
+        tables(f"SELECT prompt_id, n_samples, seed FROM gold_round_plan WHERE why = 'eval_fixed' AND round = {n} ORDER BY 1")
+        for n in (1, 2)
     ]
     assert by_round[0] == by_round[1] != []
+    # fresh ones are met once; what failed among the earlier ones, and nothing else, is tried again
+    assert tables(
+        "SELECT count(*) - count(DISTINCT prompt_id) FROM gold_round_plan WHERE why IN ('eval_fixed', 'eval_fresh') AND round = 1 OR why = 'eval_fresh'"
+    ) == [(0,)]
+    failed = tables(
+        "SELECT prompt_id FROM gold_regression WHERE round = 1 EXCEPT SELECT prompt_id FROM gold_round_plan WHERE why = 'eval_fixed'"
+    )
+    tried = tables("SELECT prompt_id FROM gold_round_plan WHERE why = 'eval_collected' AND round = 2")
+    assert sorted(tried) == sorted(failed)[: len(tried)]
+    assert len(tried) == min(4, len(failed))
     # no near-duplicate cluster on both sides
     assert tables("SELECT count(*) FROM (SELECT cluster_id FROM gold_tasks GROUP BY 1 HAVING count(DISTINCT split) > 1)") == [(0,)]
 

@@ -33,7 +33,7 @@ def test_all_errors_at_once_with_file_key_value_and_what_is_allowed(tmp_path):
     message = str(caught.value)
     for part in (
         f"{wrong}: plan.train_prompts = -1: Input should be greater than or equal to 0",
-        f"{wrong}: plan.unknown_key: unknown key; allowed: band, eval_prompts",
+        f"{wrong}: plan.unknown_key: unknown key; allowed: band, eval_collected, eval_fresh, eval_prompts",
         f"{wrong}: curate.kernel = 'cuda': Input should be 'auto', 'numba' or 'numpy'",
         f"{wrong}: nonsense: unknown key; allowed: admit, campaign",
         f"{broken}: Expected",
