@@ -34,12 +34,12 @@ class UnknownPolicyError(VerilakeError):
 
 
 def current_policy(ctx: JobContext) -> str:
-    """The checkpoint with the newest weights; the hand-set one is laid where there is none.
+    """The checkpoint with the newest weights, replicas left aside; the hand-set one is laid where there is none.
 
     Raises:
         CheckpointError: a directory below ``policies/`` holds no checkpoint of this engine.
     """
-    held = checkpoints(ctx)
+    held = [checkpoint for checkpoint in checkpoints(ctx) if checkpoint.replica == 0]
     if not held:
         held = [lay_checkpoint(ctx, base_checkpoint())]
     return max(held, key=lambda checkpoint: (checkpoint.policy_version, checkpoint.policy_id)).policy_id

@@ -55,6 +55,8 @@ class Checkpoint(BaseModel):
         names: names of the weights.
         weights: their values, at temperature 1; the temperature is the sampler's.
         parent_policy_id: the checkpoint it was trained from.
+        replica: 0 for the one that a campaign goes on with; others were trained from the same rows with other draws, to show how
+            much these matter.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -66,9 +68,10 @@ class Checkpoint(BaseModel):
     names: tuple[str, ...]
     weights: tuple[float, ...]
     parent_policy_id: str | None = None
+    replica: int = 0
 
     @classmethod
-    def make(cls, weights: Floats, policy_version: int, parent_policy_id: str | None = None) -> Checkpoint:
+    def make(cls, weights: Floats, policy_version: int, parent_policy_id: str | None = None, replica: int = 0) -> Checkpoint:
         """A checkpoint of this engine version; equal weights have equal ids."""
         values = tuple(float(w) for w in weights)
         return cls(
@@ -78,6 +81,7 @@ class Checkpoint(BaseModel):
             names=NAMES,
             weights=values,
             parent_policy_id=parent_policy_id,
+            replica=replica,
         )
 
     @classmethod

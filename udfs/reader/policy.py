@@ -56,11 +56,16 @@ class PromptFeatures:
     wrappers: Floats
     responses: list[str]
 
-    def log_joint(self, weights: Floats, temperature: float) -> Floats:
-        """Natural log of p(answer, form), float64 (answers, forms): two independent softmaxes at ``temperature``."""
+    def log_marginals(self, weights: Floats, temperature: float) -> tuple[Floats, Floats]:
+        """Natural logs of p(answer) and of p(form): two independent softmaxes at ``temperature``."""
         split = len(CANDIDATE_NAMES)
         answer = _log_softmax(_scores(self.candidates, weights[:split]) / temperature)
         form = _log_softmax(_scores(self.wrappers, weights[split:]) / temperature)
+        return answer, form
+
+    def log_joint(self, weights: Floats, temperature: float) -> Floats:
+        """Natural log of p(answer, form), float64 (answers, forms)."""
+        answer, form = self.log_marginals(weights, temperature)
         return np.asarray(answer[:, None] + form[None, :])
 
     def distribution(self, weights: Floats, temperature: float) -> TokenDistribution:
