@@ -1,0 +1,47 @@
+"""The ledger: events are appended once each, and a long life does not make it slow."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from deltalake import write_deltalake
+
+from jobs.lake.layout import Lake
+from jobs.ledger import append_event, append_events, read_events
+from schemas.ops.rounds import ROUNDS
+
+
+@pytest.fixture
+def lake(tmp_path):
+    lake = Lake(tmp_path / "lake")
+    write_deltalake(str(lake.path(ROUNDS)), ROUNDS.schema.empty_table(), mode="ignore")
+    return lake
+
+
+def event(number):
+    return {
+        "event_id": f"e{number}", "round": number, "state": "closed", "seq": 4, "policy_id": "p", "fingerprint": "f", "detail": "{}",
+        "at": datetime(2026, 1, 2, tzinfo=UTC),
+    }  # fmt: skip
+
+
+def test_an_event_is_written_once(lake):
+    assert append_event(lake, ROUNDS, event(1)) is True
+    assert append_event(lake, ROUNDS, event(1)) is False
+    assert [row["event_id"] for row in read_events(lake, ROUNDS)] == ["e1"]
+
+
+def test_events_of_one_call_are_one_commit_and_known_ones_are_left_out(lake):
+    append_event(lake, ROUNDS, event(1))
+    before = lake.delta(ROUNDS).version()
+    assert append_events(lake, ROUNDS, [event(1), event(2), event(3), event(3)]) == 2
+    assert lake.delta(ROUNDS).version() == before + 1
+    assert sorted(row["event_id"] for row in read_events(lake, ROUNDS)) == ["e1", "e2", "e3"]
+
+
+def test_a_long_ledger_stays_in_few_files_and_loses_nothing(lake):
+    for number in range(120):
+        append_event(lake, ROUNDS, event(number))
+    assert len(lake.delta(ROUNDS).file_uris()) <= 51
+    assert sorted(row["round"] for row in read_events(lake, ROUNDS)) == list(range(120))
