@@ -9,12 +9,12 @@ from pathlib import Path
 
 from jobs.context import JobContext
 from jobs.lake.layout import Lake
+from jobs.lake.migrate import table_version
 from jobs.lake.types import spark_schema
 from schemas.bronze.documents import DOCUMENTS
 from schemas.conf import Ingest
 from schemas.errors import InputRefusedError
 from schemas.ids import content_id
-from schemas.table import LAKE_SCHEMA_VERSION
 from udfs.readers.arrow import FILES, digest_batches, files_table
 from udfs.readers.files import InputFile, file_digest, list_files
 from udfs.readers.read import read
@@ -76,7 +76,7 @@ def build_manifest(ctx: JobContext, paths: Sequence[str], source: str | None) ->
 def ingest_id_of(files: Sequence[InputFile], digests: Sequence[str], conf: Ingest) -> str:
     """The id: it depends on names below the arguments, on bytes, on sources and on the reader's settings; not on where the files lie."""
     held = sorted((file.source, file.relative, digest) for file, digest in zip(files, digests, strict=True))
-    return content_id("ingest", held, conf.model_dump(mode="json"), LAKE_SCHEMA_VERSION)
+    return content_id("ingest", held, conf.model_dump(mode="json"), table_version(DOCUMENTS))
 
 
 def ordinal_of(lake: Lake, ingest_id: str) -> int:

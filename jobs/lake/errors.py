@@ -6,9 +6,17 @@ from schemas.errors import VerilakeError
 
 
 class LakeVersionError(VerilakeError):
-    """The lake was made by a newer verilake than this one."""
+    """The lake was made by another verilake than this one."""
 
     exit_code = 3
+
+    @classmethod
+    def from_older(cls, root: str, found: int, known: int) -> LakeVersionError:
+        """Jobs need the newest version."""
+        return cls(
+            f"{root}: this lake has schema version {found}, jobs of this verilake need version {known}. "
+            "Bring it forward with: verilake migrate. Nothing was changed."
+        )
 
     @classmethod
     def from_versions(cls, root: str, found: int, known: int) -> LakeVersionError:

@@ -43,17 +43,30 @@ class Lake:
         """Whether the migration has created all tables."""
         return (self.root / VERSION_FILE).is_file()
 
+    def schema_version(self) -> int | None:
+        """Its schema version; None where the lake does not exist yet."""
+        return int(json.loads((self.root / VERSION_FILE).read_text("utf-8"))["schema_version"]) if self.exists() else None
+
     def check_version(self) -> None:
-        """Refuse a lake of a newer schema version.
+        """Refuse a lake of a newer schema version; an older one can be read.
 
         Raises:
             LakeVersionError: with both versions named.
         """
-        if not self.exists():
-            return
-        found = int(json.loads((self.root / VERSION_FILE).read_text("utf-8"))["schema_version"])
-        if found > LAKE_SCHEMA_VERSION:
+        found = self.schema_version()
+        if found is not None and found > LAKE_SCHEMA_VERSION:
             raise LakeVersionError.from_versions(str(self.root), found, LAKE_SCHEMA_VERSION)
+
+    def check_current(self) -> None:
+        """Refuse a lake of any other schema version: who writes needs every table.
+
+        Raises:
+            LakeVersionError: with both versions named, and what to do.
+        """
+        self.check_version()
+        found = self.schema_version()
+        if found is not None and found < LAKE_SCHEMA_VERSION:
+            raise LakeVersionError.from_older(str(self.root), found, LAKE_SCHEMA_VERSION)
 
     def delta(self, table: Table) -> DeltaTable:
         """The table through deltalake."""

@@ -1,9 +1,14 @@
-"""Creates every table before any writer: concurrent creation is a conflict that Delta cannot settle (L§1.2)."""
+"""Creates every table before any writer, and brings an older lake forward step by step.
+
+Concurrent creation is a conflict that Delta cannot settle (L§1.2): both happen under one lock, and the version file is written last.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltalake import write_deltalake
@@ -12,7 +17,13 @@ from jobs.lake.layout import VERSION_FILE, Lake
 from jobs.lake.locks import exclusive
 from jobs.lake.types import spark_schema
 from schemas.catalog import ALL_TABLES
+from schemas.gold.rl import RL
+from schemas.ops.bindings import BINDINGS
+from schemas.ops.tombstones import TOMBSTONES
+from schemas.silver.eval_samples import EVAL_SAMPLES
+from schemas.silver.task_stats import TASK_STATS
 from schemas.table import LAKE_SCHEMA_VERSION, Table
+from udfs.killpoints import reach
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,24 +33,120 @@ if TYPE_CHECKING:
 _AT_ONCE = 4
 
 
+@dataclass(frozen=True)
+class Step:
+    """What brings a lake from ``version`` - 1 to ``version``.
+
+    Attributes:
+        version: schema version of the lake afterwards.
+        what: in words.
+        adds: tables that it creates; creating one that is there is nothing, so that a killed step is simply done again.
+        notes: what an older lake then lacks, and how to get it; looked at before the step.
+    """
+
+    version: int
+    what: str
+    adds: tuple[Table, ...]
+    notes: Callable[[Lake], list[str]]
+
+
+@dataclass(frozen=True)
+class Migration:
+    """What a migration will do, or did.
+
+    Attributes:
+        found: schema version that the lake had.
+        steps: to be taken, in order; none where the lake is current.
+        notes: what the lake lacks afterwards, and how to get it.
+    """
+
+    found: int
+    steps: tuple[Step, ...]
+    notes: tuple[str, ...]
+
+
+def _rounds_without_rl(lake: Lake) -> list[str]:
+    held = lake.slices(RL)
+    missing = sorted(int(value) for value in lake.slices(TASK_STATS) if value not in held)
+    if not missing:
+        return []
+    named = ", ".join(map(str, missing))
+    note = f"gold.rl holds nothing for round {named}, closed before this table was; later rounds fill theirs. "
+    return [note + "To fill these as well, run for each: verilake feedback --round N --restate"]
+
+
+STEPS: tuple[Step, ...] = (
+    Step(2, "tables of publication, binding, evaluation and takedown", (RL, EVAL_SAMPLES, BINDINGS, TOMBSTONES), _rounds_without_rl),
+)
+
+
+def table_version(table: Table) -> int:
+    """Schema version in which ``table`` last changed: what a job's fingerprint carries, so that a lake which was only given new tables is not stale."""
+    return max((step.version for step in STEPS if table in step.adds), default=1)
+
+
 def create_tables(spark: SparkSession, lake: Lake) -> None:
-    """Create what is missing; safe to run again, and by two processes at once.
+    """Create all tables of a new lake; safe to run again, and by two processes at once.
 
     Raises:
-        LakeVersionError: the lake was made by a newer verilake.
+        LakeVersionError: the lake has another schema version than this verilake.
     """
-    lake.check_version()
+    lake.check_current()
     if lake.exists():
         return
     with exclusive(lake.root / ".locks", "migration"):
+        lake.check_current()
         if lake.exists():
             return
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            # list(): an error in any of them ends the migration before the version file is written
-            list(pool.map(lambda table: _create(spark, lake, table), ALL_TABLES))
-        part = lake.root / f".{VERSION_FILE}.part"
-        part.write_text(json.dumps({"schema_version": LAKE_SCHEMA_VERSION}) + "\n", "utf-8")
-        part.replace(lake.root / VERSION_FILE)
+        _create_all(spark, lake, ALL_TABLES)
+        _write_version(lake, LAKE_SCHEMA_VERSION)
+
+
+def plan_migration(lake: Lake) -> Migration:
+    """The steps that bring ``lake`` to this verilake's schema version; starts no JVM.
+
+    Raises:
+        LakeVersionError: the lake is newer.
+    """
+    lake.check_version()
+    found = lake.schema_version()
+    if found is None:  # a lake whose creation was cut short is completed by the next job, in the newest version
+        return Migration(LAKE_SCHEMA_VERSION, (), ())
+    steps = tuple(step for step in STEPS if step.version > found)
+    return Migration(found, steps, tuple(note for step in steps for note in step.notes(lake)))
+
+
+def migrate(lake: Lake, session: Callable[[], SparkSession]) -> Migration:
+    """Take the steps that are left, each whole before its version is written; returns what was done.
+
+    Args:
+        lake: the lake.
+        session: makes the Spark session; not called where nothing is to do.
+
+    Raises:
+        LakeVersionError: the lake is newer than this verilake.
+    """
+    if not plan_migration(lake).steps:
+        return plan_migration(lake)
+    with exclusive(lake.root / ".locks", "migration"):
+        migration = plan_migration(lake)  # another process may have taken them meanwhile
+        for step in migration.steps:
+            _create_all(session(), lake, step.adds)
+            reach(f"migrate/{step.version}")
+            _write_version(lake, step.version)
+    return migration
+
+
+def _write_version(lake: Lake, version: int) -> None:
+    part = lake.root / f".{VERSION_FILE}.part"
+    part.write_text(json.dumps({"schema_version": version}) + "\n", "utf-8")
+    part.replace(lake.root / VERSION_FILE)
+
+
+def _create_all(spark: SparkSession, lake: Lake, tables: tuple[Table, ...]) -> None:
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        # list(): an error in any of them ends the migration before the version file is written
+        list(pool.map(lambda table: _create(spark, lake, table), tables))
 
 
 def _create(spark: SparkSession, lake: Lake, table: Table) -> None:
@@ -47,6 +154,7 @@ def _create(spark: SparkSession, lake: Lake, table: Table) -> None:
         _create_with_spark(spark, lake, table)
     else:
         _create_with_deltalake(lake, table)
+    reach(f"migrate/created/{table.name}")
 
 
 def _create_with_spark(spark: SparkSession, lake: Lake, table: Table) -> None:

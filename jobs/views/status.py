@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from jobs.lake.layout import VERSION_FILE, Lake, SliceCommit
+from jobs.lake.layout import Lake, SliceCommit
 from jobs.views.reader import LakeReader, NoLakeError, alias
 from jobs.workspace import Workspace
 from schemas.bronze.documents import DOCUMENTS
@@ -33,7 +33,7 @@ from schemas.silver.task_stats import TASK_STATS
 from schemas.silver.tokens import TOKENS
 from schemas.silver.trajectories import TRAJECTORIES
 from schemas.silver.trajectory_verdicts import TRAJECTORY_VERDICTS
-from schemas.table import Table
+from schemas.table import LAKE_SCHEMA_VERSION, Table
 
 #: The state a round has reached once all of these tables hold its slice, in the order of ``ops.rounds.seq``. Tables are the truth, the ledger follows.
 ROUND_STATES: tuple[tuple[str, tuple[Table, ...]], ...] = (
@@ -125,14 +125,9 @@ def read_status(workspace: Workspace) -> Status:
     events = reader.events(JOB_RUNS)
     stale = _stale(events, slices)
     return Status(
-        workspace=str(workspace.root), schema_version=_schema_version(lake), ingests=ingests, rounds=rounds, tables=_tables(reader), stale=stale,
-        failed=_failed(events), next_command=_next(ingests, rounds, stale, set(slices[ROLLOUTS.name])),
+        workspace=str(workspace.root), schema_version=lake.schema_version(), ingests=ingests, rounds=rounds, tables=_tables(reader), stale=stale,
+        failed=_failed(events), next_command=_next(lake, ingests, rounds, stale, set(slices[ROLLOUTS.name])),
     )  # fmt: skip
-
-
-def _schema_version(lake: Lake) -> int | None:
-    path = lake.root / VERSION_FILE
-    return int(json.loads(path.read_text("utf-8"))["schema_version"]) if path.is_file() else None
 
 
 def _tables(reader: LakeReader) -> list[TableStatus]:
@@ -225,8 +220,10 @@ def _short(value: str) -> str:
     return f"{kind}{equals}{ident[:12]}"
 
 
-def _next(ingests: list[IngestStatus], rounds: list[RoundStatus], stale: list[Stale], delivered: set[str]) -> str:
+def _next(lake: Lake, ingests: list[IngestStatus], rounds: list[RoundStatus], stale: list[Stale], delivered: set[str]) -> str:
     """The command that brings the lake one step on; always safe to run."""
+    if (lake.schema_version() or LAKE_SCHEMA_VERSION) < LAKE_SCHEMA_VERSION:
+        return "verilake migrate"
     if not ingests:
         return "verilake ingest PATH..."
     verb = {"curate_corpus": "curate", "convert_corpus": "convert", "admit_tasks": "admit"}

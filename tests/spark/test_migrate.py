@@ -1,0 +1,114 @@
+"""An older lake is brought forward: refused by jobs until then, whole after a death at any instant, and nothing of it goes stale."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from jobs.context import JobContext
+from jobs.lake.errors import LakeVersionError
+from jobs.lake.layout import VERSION_FILE, Lake
+from jobs.lake.migrate import STEPS, create_tables, migrate, plan_migration, table_version
+from jobs.lake.write import SliceWrite, write_slice
+from jobs.views.status import read_status
+from jobs.workspace import Workspace
+from schemas.bronze.documents import DOCUMENTS
+from schemas.gold.alerts import ALERTS
+from schemas.gold.rl import RL
+from schemas.ops.bindings import BINDINGS
+from schemas.ops.tombstones import TOMBSTONES
+from schemas.silver.eval_samples import EVAL_SAMPLES
+from schemas.table import LAKE_SCHEMA_VERSION
+
+pytestmark = pytest.mark.spark
+
+#: What version 2 brought; version 1 was everything else.
+ADDED = (RL, EVAL_SAMPLES, BINDINGS, TOMBSTONES)
+
+
+def make_older(root, empty_lake):
+    """A workspace whose lake is as version 1 laid it."""
+    workspace = Workspace.init(root)
+    shutil.copytree(empty_lake, workspace.lake_root, dirs_exist_ok=True)
+    for table in ADDED:
+        shutil.rmtree(Lake(workspace.lake_root).path(table))
+    (workspace.lake_root / VERSION_FILE).write_text(json.dumps({"schema_version": 1}))
+    return workspace
+
+
+@pytest.fixture
+def older(tmp_path, empty_lake):
+    return make_older(tmp_path / "ws", empty_lake)
+
+
+def test_a_job_refuses_an_older_lake_with_both_versions_and_the_command_and_reading_goes_on(older, make_context, spark):
+    with pytest.raises(LakeVersionError, match=rf"schema version 1.*need version {LAKE_SCHEMA_VERSION}.*verilake migrate") as refused:
+        JobContext(older, make_context(name="other").config)
+    assert refused.value.exit_code == 3
+    with pytest.raises(LakeVersionError, match="verilake migrate"):
+        create_tables(spark, Lake(older.lake_root))
+    status = read_status(older)
+    assert (status.schema_version, status.next_command) == (1, "verilake migrate")
+
+
+def test_migrate_creates_what_is_missing_and_leaves_the_rest_and_a_second_run_has_nothing_to_do(older, spark, empty_lake):
+    lake = Lake(older.lake_root)
+    row = spark.createDataFrame([(1, "x", "all", "all", "warn", 1.0, 2.0, "m")], "round int, name string, slice_kind string, slice string, severity string, value double, bound double, message string")  # fmt: skip
+    write_slice(spark, lake, SliceWrite(ALERTS, "1", "f1", "test"), lambda: row)
+    planned = plan_migration(lake)
+    assert [step.version for step in planned.steps] == [2]
+    assert not lake.path(RL).exists(), "looking changes nothing"
+
+    done = migrate(lake, lambda: spark)
+
+    assert (done.found, done.steps) == (1, STEPS)
+    assert lake.schema_version() == LAKE_SCHEMA_VERSION
+    for table in ADDED:
+        made, fresh = lake.delta(table), Lake(empty_lake).delta(table)
+        assert made.schema() == fresh.schema()
+        assert made.metadata().configuration == fresh.metadata().configuration
+    assert lake.slices(ALERTS)["1"].fingerprint == "f1"
+    assert migrate(lake, lambda: pytest.fail("a current lake needs no session")).steps == ()
+
+
+def test_rounds_that_closed_before_gold_rl_was_are_named(older, spark):
+    from schemas.silver.task_stats import TASK_STATS
+
+    lake = Lake(older.lake_root)
+    empty = spark.read.format("delta").load(str(lake.path(TASK_STATS)))
+    write_slice(spark, lake, SliceWrite(TASK_STATS, "2", "f1", "test"), lambda: empty)
+    assert "round 2" in migrate(lake, lambda: spark).notes[0]
+
+
+def test_a_fingerprint_carries_the_version_of_the_table_not_of_the_lake():
+    assert (table_version(DOCUMENTS), table_version(ALERTS)) == (1, 1)
+    assert {table_version(table) for table in ADDED} == {2}
+    assert max(step.version for step in STEPS) == LAKE_SCHEMA_VERSION
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("instant", ["migrate/created/gold.rl", "migrate/2"])
+def test_a_migration_that_dies_leaves_the_old_version_and_the_next_one_completes_it(older, spark, instant):
+    script = (
+        "import sys; from pathlib import Path; from jobs.lake.migrate import migrate; from jobs.lake.layout import Lake;"
+        "from jobs.session import build_session; from jobs.config import load_config;"
+        "migrate(Lake(Path(sys.argv[1])), lambda: build_session(load_config()))"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", script, str(older.lake_root)],
+        env=os.environ | {"VERILAKE_KILL_AT": instant},
+        capture_output=True,
+        check=False,
+    )
+    assert process.returncode == -signal.SIGKILL, process.stderr.decode()[-2000:]
+    lake = Lake(older.lake_root)
+    assert lake.schema_version() == 1
+    migrate(lake, lambda: spark)
+    assert lake.schema_version() == LAKE_SCHEMA_VERSION
+    assert all(lake.delta(table).schema() for table in ADDED)
