@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from jobs.publish.repository import lay_repository
 from schemas.errors import NotAWorkspaceError, VerilakeError
 
-_GITIGNORE = "/lake/\n/handoff/\n/policies/\n/.locks/\n"
+_CONF = "# Settings of this workspace; keys not named here keep their default (`verilake conf` prints all that is in force).\n"
 
 
 class RemoteWorkspaceError(VerilakeError):
@@ -45,16 +46,12 @@ class Workspace:
 
     @classmethod
     def init(cls, root: str | Path) -> Workspace:
-        """Lay a workspace; what exists already is left as it is."""
+        """Lay a workspace with git and DVC of its own; what exists already is left as it is."""
         workspace = cls(_local(root))
         workspace.conf_file.parent.mkdir(parents=True, exist_ok=True)
-        laid = {
-            workspace.conf_file: "# Settings of this workspace; keys not named here keep their default (`verilake conf` prints all that is in force).\n",
-            workspace.root / ".gitignore": _GITIGNORE,
-        }
-        for path, text in laid.items():
-            if not path.exists():
-                path.write_text(text, "utf-8")
+        if not workspace.conf_file.exists():
+            workspace.conf_file.write_text(_CONF, "utf-8")
+        lay_repository(workspace.root)
         for folder in (workspace.lake_root, workspace.handoff_root, workspace.policies_root, workspace.locks_root):
             folder.mkdir(exist_ok=True)
         return workspace
@@ -78,6 +75,16 @@ class Workspace:
     def policies_root(self) -> Path:
         """Policy checkpoints, one directory each."""
         return self.root / "policies"
+
+    @property
+    def datasets_root(self) -> Path:
+        """Published sets, one directory each."""
+        return self.root / "datasets"
+
+    @property
+    def pins_root(self) -> Path:
+        """Pins, ``round-<n>.json``."""
+        return self.root / "pins"
 
     @property
     def locks_root(self) -> Path:

@@ -62,7 +62,7 @@ def test_the_zip_is_the_same_twice_and_carries_conf_and_prompts(tmp_path):
     names = zipfile.ZipFile(first).namelist()
     assert "conf/defaults.toml" in names
     assert any(name.startswith("conf/prompts/") for name in names)
-    assert {name.split("/")[0] for name in names} == {"schemas", "udfs", "gpu_workers", "jobs", "conf"}
+    assert {name.split("/")[0] for name in names} == {"schemas", "udfs", "gpu_workers", "jobs", "conf", "dvc.yaml"}
 
 
 def test_every_rollout_dependency_works_from_the_zip(tmp_path):
