@@ -129,16 +129,27 @@ def score_of(row: dict[str, Any], n: int, n_valid: int, k: int) -> PromptScore:
     )
 
 
-def _planned(reader: LakeReader, round_no: int) -> list[dict[str, Any]]:
-    """Held-out rows of the plan with the prompt's contract and the cluster of its task, in order of prompt_id."""
-    whys = ", ".join(f"'{why}'" for why in SETS)
+def held_out(reader: LakeReader, condition: str) -> list[dict[str, Any]]:
+    """Rows of the eval role of gold.round_plan ``p``, with the prompt's contract and the cluster of its task, by round and prompt_id.
+
+    Args:
+        reader: the lake.
+        condition: SQL of our own making.
+    """
+    columns = ", ".join(f"p.{name}" for name in ROUND_PLAN.schema.names)
     return reader.select(
-        f"""SELECT p.prompt_id, p.task_id, p.task_version, p.task_type, p.context_mode, p.n_samples, p.seed, p.why, q.contract, t.cluster_id
+        f"""SELECT {columns}, q.contract, t.cluster_id
         FROM {alias(ROUND_PLAN)} p LEFT JOIN {alias(PROMPTS)} q ON q.prompt_id = p.prompt_id
         LEFT JOIN {alias(TASKS)} t ON t.task_id = p.task_id AND t.version = p.task_version
-        WHERE p.round = {int(round_no)} AND p.role = 'eval' AND p.why IN ({whys}) ORDER BY p.prompt_id""",
+        WHERE p.role = 'eval' AND {condition} ORDER BY p.round, p.prompt_id""",
         ROUND_PLAN, PROMPTS, TASKS,
     )  # fmt: skip
+
+
+def _planned(reader: LakeReader, round_no: int) -> list[dict[str, Any]]:
+    """Rows of both sets in order of prompt_id."""
+    whys = ", ".join(f"'{why}'" for why in SETS)
+    return held_out(reader, f"p.round = {int(round_no)} AND p.why IN ({whys})")
 
 
 def _stats(reader: LakeReader, round_no: int) -> list[dict[str, Any]]:

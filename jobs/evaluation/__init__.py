@@ -1,0 +1,1 @@
+"""Evaluation of one checkpoint on held-out prompts, outside any round."""
