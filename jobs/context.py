@@ -134,7 +134,7 @@ class JobContext:
         with exclusive(self.workspace.locks_root, f"{job}.{scope}"):
             inputs = self._inputs(reads)
             conf_hash = content_id(settings.model_dump(mode="json") if hasattr(settings, "model_dump") else settings)
-            fingerprint = content_id(job, scope, inputs, conf_hash, dict(versions or {}), max(map(table_version, writes)))
+            fingerprint = content_id(job, scope, inputs, conf_hash, dict(versions or {}), max(map(table_version, writes), default=0))
             run = JobRun(self, job, scope, fingerprint, inputs, {t: str(s) for t, s in writes.items()}, conf_hash)
             _LOG.info("%s %s: %s", job, scope, "nothing to do" if run.done else "running")
             try:
@@ -211,7 +211,7 @@ class JobRun:
         """This job's slice as it stands in the table."""
         return self.context.read(table, self._outputs[table])
 
-    def count(self, **counts: int | dict[str, int]) -> None:
+    def count(self, **counts: float | dict[str, int]) -> None:
         """Figures of the job's funnel; ``input`` equals the sum of what became of it (law 1)."""
         self._counts.update(counts)
 
