@@ -22,6 +22,7 @@ from jobs.workspace import Workspace
 from schemas.catalog import ALL_TABLES, TABLES
 from schemas.errors import UnknownIdError
 from schemas.ids import canonical_json, content_id, text_hash
+from schemas.table import LAKE_SCHEMA_VERSION
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 TEXT = "Über \x1b[31mcodecs\u202e. The default of errors is 'strict'. End."
@@ -69,7 +70,7 @@ def fill(workspace):
         write_deltalake(
             str(workspace.lake_root / table.path), table.schema.empty_table(), partition_by=[table.partition] if table.partition else None
         )
-    (workspace.lake_root / "verilake.json").write_text('{"schema_version": 1}')
+    (workspace.lake_root / "verilake.json").write_text(json.dumps({"schema_version": LAKE_SCHEMA_VERSION}))
     docs = [
         row(
             "bronze.documents",
@@ -277,7 +278,7 @@ class TestStatus:
         assert [(r.round, r.state, r.policy_id, r.in_ledger) for r in status.rounds] == [(1, "closed", "reader-0", True)]
         assert {t.name: t.rows for t in status.tables}["silver.trajectories"] == 4
         assert len(status.tables) == len(ALL_TABLES)
-        assert (status.schema_version, status.stale, status.failed) == (1, [], [])
+        assert (status.schema_version, status.stale, status.failed) == (LAKE_SCHEMA_VERSION, [], [])
         assert status.next_command == f"verilake curate --ingest {I2[:12]}"
         text = printed(render_status(status))
         assert "next: verilake curate" in text
