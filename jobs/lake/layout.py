@@ -88,7 +88,7 @@ class Lake:
         newest: dict[str, SliceCommit] = {}
         left: dict[str, int] = {}
         for entry in self.delta(table).history():
-            commit = _parse(table.name, entry)
+            commit = _parse(table.name, int(entry["version"]), entry)
             if commit is None:
                 left = {**_left_by_purge(entry), **left}
             elif commit.slice not in newest:
