@@ -189,6 +189,7 @@ class Train(Section):
     prompts_per_step: Positive
     samples: Annotated[int, Field(ge=2)]
     learning_rate: Annotated[float, Field(gt=0.0)]
+    pull: Annotated[float, Field(ge=0.0)]
     replicas: Positive
 
 

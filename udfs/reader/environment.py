@@ -70,7 +70,7 @@ class Environment:
         """The policy at this prompt."""
         log_answers, log_forms = self._features.log_marginals(weights, temperature)
         joint = np.exp(log_answers[:, None] + log_forms[None, :]).ravel()
-        mass = np.bincount(self._response_of, weights=joint, minlength=len(self.responses))
+        mass: Floats = np.bincount(self._response_of, weights=joint, minlength=len(self.responses)).astype(np.float64)
         return Distribution(np.exp(log_answers), np.exp(log_forms), joint, mass, np.cumsum(mass))
 
     def text(self, response: int) -> str:
