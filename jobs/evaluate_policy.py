@@ -20,6 +20,7 @@ from jobs.ingest_rollouts import RULES, grade, prepare
 from schemas.errors import VerilakeError
 from schemas.gold.prompts import PROMPTS
 from schemas.gold.round_plan import ROUND_PLAN
+from schemas.handoff import ROLLOUT_SHARD
 from schemas.ids import content_id
 from schemas.silver.documents import DOCUMENTS
 from schemas.silver.eval_samples import EVAL_SAMPLES
@@ -76,7 +77,7 @@ def run(ctx: JobContext, policy_id: str, *, round_no: int | None = None) -> JobR
 
 def _evaluate(ctx: JobContext, job: JobRun, plan: EvalPlan, checkpoint: Checkpoint, eval_id: str) -> None:
     sampled = sample(
-        ctx, _spec(ctx, job, plan, checkpoint), lambda: _frame(ctx, plan, ROUND_PLAN.schema), len(plan.rows), checkpoint, plan.ingests,
+        ctx, _spec(ctx, job, plan, checkpoint), lambda: pa.Table.from_pylist(plan.rows, schema=ROLLOUT_SHARD), len(plan.rows), checkpoint, plan.ingests,
         f"eval {eval_id}",
     )  # fmt: skip
     if sampled.rows != plan.samples:

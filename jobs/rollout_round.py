@@ -11,7 +11,7 @@ from jobs.context import JobContext, JobReport, JobRun
 from jobs.handoff.commits import delivered
 from jobs.handoff.plan import RunSpec
 from jobs.handoff.policies import current_policy, find_checkpoint
-from jobs.handoff.rollouts import planned_ingests, sample, sampling_settings, worker_settings
+from jobs.handoff.rollouts import planned_ingests, sample, sampling_settings, shard_items, worker_settings
 from jobs.lake.errors import MissingInputError
 from jobs.rounds import planned_policy
 from schemas.bronze.rollouts import ROLLOUTS
@@ -84,7 +84,9 @@ def _spec(ctx: JobContext, job: JobRun, round_no: int, checkpoint: Checkpoint) -
 
 def _roll_out(ctx: JobContext, job: JobRun, spec: RunSpec, round_no: int, ingests: list[str]) -> None:
     checkpoint, planned = find_checkpoint(ctx, spec.policy_id or ""), planned_samples(ctx, round_no)
-    sampled = sample(ctx, spec, lambda: ctx.read(ROUND_PLAN, round_no), planned.prompts, checkpoint, ingests, f"round {round_no}")
+    sampled = sample(
+        ctx, spec, lambda: shard_items(ctx, ctx.read(ROUND_PLAN, round_no)), planned.prompts, checkpoint, ingests, f"round {round_no}"
+    )
     job.write(ROLLOUTS, lambda: delivered(ctx, sampled.run, sampled.commits))
     job.count(
         input=planned.samples, sampled=sampled.rows - sum(sampled.failures.values()), failed=sampled.failures,

@@ -24,6 +24,8 @@ from udfs.store.run import PLAN, HandoffRun
 from udfs.trajectories.summary import sampling_hash
 
 GRADER = f"{VERIFIER}@{VERSION}"
+#: What a policy is shown of a prompt, beside its plan row.
+_SHOWN = ("q.system", "q.text", "q.context", "q.options", "q.form", "t.question", "t.subject")
 
 
 class EvalRefusedError(VerilakeError):
@@ -61,7 +63,8 @@ class EvalPlan:
 
     Attributes:
         round: whose eval sets, passages and settings.
-        rows: rows of gold.round_plan, with contract, cluster_id, eval_set and eval_digest; each prompt once.
+        rows: rows of gold.round_plan with what the policy is shown (schemas.handoff.ROLLOUT_SHARD), contract, cluster_id, eval_set and
+            eval_digest; each prompt once.
         digests: set -> digest.
         sampling: settings that bear on a sample.
         ingests: whose documents the policy may read.
@@ -104,7 +107,7 @@ def eval_plan(workspace: Workspace, round_no: int | None, rollout: Rollout) -> E
     reader = LakeReader.open(workspace)
     number = closed_round(reader, round_no)
     sampling = round_sampling(workspace, reader, number, rollout)
-    fixed = held_out(reader, f"p.round = {number} AND p.why = 'eval_fixed'")
+    fixed = held_out(reader, f"p.round = {number} AND p.why = 'eval_fixed'", *_SHOWN)
     if not fixed:
         raise EvalRefusedError.from_empty(number)
     sets = {FIXED: fixed, COLLECTED: _collected(reader, number, {row["prompt_id"] for row in fixed})}
@@ -113,7 +116,7 @@ def eval_plan(workspace: Workspace, round_no: int | None, rollout: Rollout) -> E
         raise EvalRefusedError.from_lost(number, lost)
     drawn = sampling_hash(float(sampling["temperature"]), 1.0, "processed", ENGINE)
     digests = {name: digest_of(_item(row, drawn) for row in rows) for name, rows in sets.items()}
-    rows = [{**row, "eval_set": name, "eval_digest": digests[name]} for name, found in sets.items() for row in found]
+    rows = [{**row, "round": number, "eval_set": name, "eval_digest": digests[name]} for name, found in sets.items() for row in found]
     return EvalPlan(number, rows, digests, sampling, planned_ingests(reader.lake, number))
 
 
@@ -162,7 +165,7 @@ def _collected(reader: LakeReader, round_no: int, fixed: set[str]) -> list[dict[
     failed = f"SELECT prompt_id FROM {alias(REGRESSION)} WHERE round <= {round_no}"
     if reader.delta(REGRESSION) is None:
         return []
-    newest = {row["prompt_id"]: row for row in held_out(reader, f"p.round <= {round_no} AND p.prompt_id IN ({failed})")}
+    newest = {row["prompt_id"]: row for row in held_out(reader, f"p.round <= {round_no} AND p.prompt_id IN ({failed})", *_SHOWN)}
     return [row for prompt_id, row in sorted(newest.items()) if prompt_id not in fixed]
 
 

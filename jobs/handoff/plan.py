@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from jobs.context import JobContext
 from jobs.handoff.errors import HandoffError
 from jobs.handoff.files import clear
@@ -57,14 +59,15 @@ def run_of(ctx: JobContext, spec: RunSpec) -> HandoffRun:
 
 
 def open_run(
-    ctx: JobContext, spec: RunSpec, items: Callable[[], DataFrame], lay_policy: Callable[[HandoffRun], None] | None = None
+    ctx: JobContext, spec: RunSpec, items: Callable[[], DataFrame | pa.Table], lay_policy: Callable[[HandoffRun], None] | None = None
 ) -> HandoffRun:
     """Lay a run, or find it laid.
 
     Args:
         ctx: context; the executors must see the workspace under the same path.
         spec: what it shall be.
-        items: builds the frame of items (columns of the program's shard schema); not called where the run is laid already.
+        items: builds the items (columns of the program's shard schema), a frame or, where they are few, a table; not called where the run is
+            laid already.
         lay_policy: writes what the engine needs beside the items, below ``plan/policy``.
 
     Raises:

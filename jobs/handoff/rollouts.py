@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from jobs.context import JobContext
 from jobs.handoff.commits import collect
 from jobs.handoff.plan import RunSpec, open_run
@@ -92,15 +94,21 @@ def planned_ingests(lake: Lake, round_no: int) -> list[str]:
 
 
 def sample(
-    ctx: JobContext, spec: RunSpec, plan: Callable[[], DataFrame], prompts: int, checkpoint: Checkpoint, ingests: list[str], what: str
+    ctx: JobContext,
+    spec: RunSpec,
+    items: Callable[[], DataFrame | pa.Table],
+    prompts: int,
+    checkpoint: Checkpoint,
+    ingests: list[str],
+    what: str,
 ) -> Sampled:
     """Let workers sample a plan; what is laid or drained already is not done again.
 
     Args:
         ctx: context.
         spec: the run.
-        plan: builds a frame with the columns of gold.round_plan.
-        prompts: its rows.
+        items: as :func:`jobs.handoff.plan.open_run`, say from :func:`shard_items`.
+        prompts: how many are planned.
         checkpoint: what samples.
         ingests: whose documents the policy may read.
         what: names the plan in errors.
@@ -109,9 +117,7 @@ def sample(
         LostPromptsError: the lake does not hold every planned prompt.
         HandoffError: the workers could not drain the run.
     """
-    run = open_run(
-        ctx, spec, lambda: shard_items(ctx, plan()), lambda laid: lay_reader(laid, checkpoint, ctx.read(DOCUMENTS, *ingests or [""]))
-    )
+    run = open_run(ctx, spec, items, lambda laid: lay_reader(laid, checkpoint, ctx.read(DOCUMENTS, *ingests or [""])))
     found = sum(run.plan.rows.values())
     if found != prompts:
         raise LostPromptsError.from_counts(what, prompts, found)

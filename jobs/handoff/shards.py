@@ -1,4 +1,4 @@
-"""Shards: which item lies in which, and their files."""
+"""Shards: which item lies in which, and their files. Items come as a frame, or as an Arrow table where they are few: then no Spark is needed."""
 
 from __future__ import annotations
 
@@ -33,9 +33,11 @@ def assign_shards(items: DataFrame, key: str, size: int) -> DataFrame:
     return ranked.withColumn("sid", F.format_string("%04d-%06d", "bucket", "number")).drop("bucket", "number")
 
 
-def lay_shards(run: HandoffRun, items: DataFrame, schema: pa.Schema, key: str, size: int) -> dict[str, int]:
+def lay_shards(run: HandoffRun, items: DataFrame | pa.Table, schema: pa.Schema, key: str, size: int) -> dict[str, int]:
     """Write one file a shard, sorted by ``key``; returns shard -> items, in order of the shards."""
     folder = str(run.store.path(ATTEMPTS))
+    if isinstance(items, pa.Table):
+        return _lay_table(run, items.select(schema.names).cast(schema).sort_by(key), size)
 
     # A function with type hints, not a partial: Spark tells by them which form of Arrow function it is.
     def write(group: pa.Table) -> pa.Table:
@@ -47,3 +49,13 @@ def lay_shards(run: HandoffRun, items: DataFrame, schema: pa.Schema, key: str, s
     for row in sorted(laid, key=lambda row: row["sid"]):
         promote(run.store, row["path"], shard_name(row["sid"]))
     return {row["sid"]: int(row["n"]) for row in sorted(laid, key=lambda row: row["sid"])}
+
+
+def _lay_table(run: HandoffRun, ordered: pa.Table, size: int) -> dict[str, int]:
+    """The shards that :func:`assign_shards` would make of one bucket."""
+    laid = {}
+    for number, begin in enumerate(range(0, ordered.num_rows, size)):
+        part, sid = ordered.slice(begin, size), f"0000-{number:06d}"
+        promote(run.store, write_attempt(str(run.store.path(ATTEMPTS)), part), shard_name(sid))
+        laid[sid] = part.num_rows
+    return laid

@@ -129,16 +129,17 @@ def score_of(row: dict[str, Any], n: int, n_valid: int, k: int) -> PromptScore:
     )
 
 
-def held_out(reader: LakeReader, condition: str) -> list[dict[str, Any]]:
+def held_out(reader: LakeReader, condition: str, *further: str) -> list[dict[str, Any]]:
     """Rows of the eval role of gold.round_plan ``p``, with the prompt's contract and the cluster of its task, by round and prompt_id.
 
     Args:
         reader: the lake.
         condition: SQL of our own making.
+        further: columns of gold.prompts ``q`` and gold.tasks ``t`` beside these.
     """
-    columns = ", ".join(f"p.{name}" for name in ROUND_PLAN.schema.names)
+    columns = ", ".join([*(f"p.{name}" for name in ROUND_PLAN.schema.names), "q.contract", "t.cluster_id", *further])
     return reader.select(
-        f"""SELECT {columns}, q.contract, t.cluster_id
+        f"""SELECT {columns}
         FROM {alias(ROUND_PLAN)} p LEFT JOIN {alias(PROMPTS)} q ON q.prompt_id = p.prompt_id
         LEFT JOIN {alias(TASKS)} t ON t.task_id = p.task_id AND t.version = p.task_version
         WHERE p.role = 'eval' AND {condition} ORDER BY p.round, p.prompt_id""",

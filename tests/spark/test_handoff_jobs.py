@@ -15,9 +15,9 @@ from jobs.config import load_config
 from jobs.context import JobContext
 from jobs.handoff.errors import HandoffError
 from jobs.handoff.policies import UnknownPolicyError
+from jobs.handoff.rollouts import LostPromptsError
 from jobs.lake.checksum import checksum_of
 from jobs.lake.errors import MissingInputError
-from jobs.rollout_round import LostPromptsError
 from jobs.workspace import Workspace
 from schemas.bronze.replies import REPLIES
 from schemas.bronze.rollouts import ROLLOUTS
