@@ -1,0 +1,89 @@
+"""Everything that the page says, as one value; the template only lays it out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from jobs.config import load_config
+from jobs.report import tables
+from jobs.report.headlines import Headline, headlines
+from jobs.report.rounds import RoundFacts, read_rounds
+from jobs.report.samples import Sample, read_samples
+from jobs.report.solve import Slice, parts_of, rates_by_form, rates_by_type
+from jobs.report.spread import Histogram, length_spread, reward_spread
+from jobs.views.funnel import Sum, read_funnel
+from jobs.views.reader import LakeReader
+from jobs.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Content:
+    """The page as values.
+
+    Attributes:
+        round: the reported round, the last of ``rounds``.
+        before: the closed round before it.
+        parts: parts of the plan that occur in ``by_type`` or ``by_form``, with their titles.
+        sums: of the funnel that concern this round or an ingest; failing ones of other rounds too.
+        sums_held: sums of the whole lake that hold, and how many there are.
+    """
+
+    campaign: str
+    round: RoundFacts
+    before: RoundFacts | None
+    rounds: list[RoundFacts]
+    headlines: list[Headline]
+    by_type: list[Slice]
+    by_form: list[Slice]
+    parts: dict[str, str]
+    lengths: Histogram
+    rewards: Histogram
+    reasons: list[dict[str, Any]]
+    changes: list[dict[str, Any]]
+    alerts: list[dict[str, Any]]
+    repairs: list[dict[str, Any]]
+    pool: dict[str, int]
+    stations: list[dict[str, Any]]
+    costs: list[tables.Cost]
+    sums: list[Sum]
+    sums_held: tuple[int, int]
+    samples: dict[str, list[Sample]]
+
+
+def collect(workspace: Workspace, reader: LakeReader, round_no: int) -> Content:
+    """Read it all. The round must be closed.
+
+    Raises:
+        ConfigError: the workspace's settings are wrong.
+    """
+    rounds = read_rounds(workspace, reader, round_no)
+    now, before = rounds[-1], rounds[-2] if len(rounds) > 1 else None
+    by_type, by_form = rates_by_type(reader, round_no), rates_by_form(reader, round_no)
+    sums = [item for item in read_funnel(workspace, reader).sums if _until(item, round_no)]
+    failing = [item for item in sums if item.holds is False]
+    return Content(
+        campaign=now.pin.campaign if now.pin else load_config(workspace.root).campaign.name,
+        round=now, before=before, rounds=rounds, headlines=headlines(now, before), by_type=by_type, by_form=by_form,
+        parts=parts_of([*by_type, *by_form]), lengths=length_spread(reader, round_no), rewards=reward_spread(reader, round_no),
+        reasons=tables.plan_reasons(reader, round_no), changes=tables.changes(reader, round_no, before.round) if before else [],
+        alerts=tables.alerts(reader, round_no), repairs=tables.repairs(reader, round_no), pool=tables.pool(reader),
+        stations=tables.stations(reader, round_no), costs=tables.costs(reader, round_no),
+        sums=[item for item in sums if item in failing or not _of_other_round(item, round_no)],
+        sums_held=(len(sums) - len(failing), len(sums)), samples=read_samples(reader, round_no),
+    )  # fmt: skip
+
+
+def _scope_round(item: Sum) -> int | None:
+    kind, _, value = item.scope.partition("=")
+    return int(value) if kind == "round" else None
+
+
+def _until(item: Sum, round_no: int) -> bool:
+    """Whether the sum belongs to an ingest, the pool, or a round up to this one: later rounds must not change an earlier report."""
+    number = _scope_round(item)
+    return number is None or number <= round_no
+
+
+def _of_other_round(item: Sum, round_no: int) -> bool:
+    return _scope_round(item) not in {None, round_no}

@@ -1,0 +1,102 @@
+"""Solve rates by part of the plan, task type and prompt form, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from jobs.views.reader import LakeReader, alias
+from schemas.gold.prompts import PROMPTS
+from schemas.gold.round_plan import ROUND_PLAN
+from schemas.silver.task_stats import TASK_STATS
+from udfs.stats.wilson import Clustered
+
+#: Parts of a round whose solve rates are shown, by ``part`` of :data:`_PART`, in this order.
+PARTS = {
+    "train": "Training prompts",
+    "eval_fixed": "Held-out, fixed set",
+    "eval_collected": "Held-out, collected failures",
+    "eval_fresh": "Held-out, met for the first time",
+    "probe": "Open-book probes",
+    "canary": "Canaries",
+}
+#: A held-out row belongs to the set that its reason names; other rows to their role.
+_PART = "CASE WHEN p.role = 'eval' THEN p.why ELSE p.role END"
+_SUMS = (
+    "count(*) AS planned, sum(s.n) AS samples, sum(s.k) AS k, sum(s.n_valid) AS n, sum(CASE WHEN s.n_valid > 0 THEN 1 ELSE 0 END) AS prompts, "
+    "sum(CAST(s.k AS BIGINT) * s.k) AS kk, sum(CAST(s.k AS BIGINT) * s.n_valid) AS kn, sum(CAST(s.n_valid AS BIGINT) * s.n_valid) AS nn, "
+    "sum(CASE WHEN s.k > 0 AND s.k < s.n_valid THEN 1 ELSE 0 END) AS mixed"
+)
+_FROM = f"FROM {alias(TASK_STATS)} s JOIN {alias(ROUND_PLAN)} p ON s.round = p.round AND s.prompt_id = p.prompt_id"
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Solve rate of some prompts.
+
+    Attributes:
+        planned: prompts, also those without a known sample.
+        samples: samples drawn.
+        known: sums over the samples with a known reward.
+        mixed: prompts solved sometimes but not always: those that a group-relative trainer learns from.
+    """
+
+    planned: int
+    samples: int
+    known: Clustered
+    mixed: int
+
+    @property
+    def mixed_share(self) -> float | None:
+        """``mixed`` of the prompts with a known sample."""
+        return self.mixed / self.known.prompts if self.known.prompts else None
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A task type or a form, with the rate of each part of the plan that has one."""
+
+    name: str
+    rates: dict[str, Rate] = field(default_factory=dict)
+
+
+def rates_by_round(reader: LakeReader, last: int) -> dict[int, dict[str, Rate]]:
+    """Round -> part -> rate, for all rounds up to ``last``."""
+    sql = f"SELECT s.round, {_PART} AS part, {_SUMS} {_FROM} WHERE s.round <= {int(last)} GROUP BY 1, 2 ORDER BY 1, 2"
+    out: dict[int, dict[str, Rate]] = {}
+    for row in reader.select(sql, TASK_STATS, ROUND_PLAN):
+        out.setdefault(row["round"], {})[row["part"]] = _rate(row)
+    return out
+
+
+def rates_by_type(reader: LakeReader, round_no: int) -> list[Slice]:
+    """One slice a task type."""
+    sql = f"SELECT s.task_type AS slice, {_PART} AS part, {_SUMS} {_FROM} WHERE s.round = {int(round_no)} GROUP BY 1, 2 ORDER BY 1, 2"
+    return _slices(reader.select(sql, TASK_STATS, ROUND_PLAN))
+
+
+def rates_by_form(reader: LakeReader, round_no: int) -> list[Slice]:
+    """One slice a prompt form."""
+    joined = f"{_FROM} JOIN {alias(PROMPTS)} f ON s.prompt_id = f.prompt_id"
+    sql = f"SELECT f.form AS slice, {_PART} AS part, {_SUMS} {joined} WHERE s.round = {int(round_no)} GROUP BY 1, 2 ORDER BY 1, 2"
+    return _slices(reader.select(sql, TASK_STATS, ROUND_PLAN, PROMPTS))
+
+
+def parts_of(slices: Iterable[Slice]) -> dict[str, str]:
+    """The parts that occur, with their titles, known ones first."""
+    found = {part for item in slices for part in item.rates}
+    known = {part: title for part, title in PARTS.items() if part in found}
+    return known | {part: part for part in sorted(found - set(known))}
+
+
+def _slices(rows: list[dict[str, Any]]) -> list[Slice]:
+    out: dict[str, Slice] = {}
+    for row in rows:
+        out.setdefault(row["slice"], Slice(row["slice"])).rates[row["part"]] = _rate(row)
+    return list(out.values())
+
+
+def _rate(row: dict[str, Any]) -> Rate:
+    known = Clustered(*(int(row[name]) for name in ("prompts", "k", "n", "kk", "kn", "nn")))
+    return Rate(int(row["planned"]), int(row["samples"]), known, int(row["mixed"]))
