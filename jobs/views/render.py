@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,6 +17,8 @@ from jobs.views.status import Status
 from jobs.views.visible import visible
 
 _CELL = 300
+#: Rounds that status shows line by line, the newest.
+_ROUNDS = 12
 #: Reasons that a line of the funnel names.
 _REASONS = 6
 _HEADS = {"source": "comes from", "here": "is", "reached": "led to"}
@@ -33,9 +36,14 @@ def render_status(status: Status) -> RenderableType:
     if status.rounds:
         rounds = [
             (str(r.round), r.state, r.policy_id or "-", f"{r.at:%Y-%m-%d %H:%M}", "" if r.in_ledger else "not as in ops.rounds")
-            for r in status.rounds
+            for r in status.rounds[-_ROUNDS:]
         ]
         parts.append(_grid("Rounds", ("round", "state", "policy", "at (UTC)", ""), rounds))
+        states = Counter(r.state for r in status.rounds[:-_ROUNDS])
+        if states:
+            parts.append(
+                Text(f"and {states.total()} earlier: {', '.join(f'{n} {state}' for state, n in sorted(states.items()))}", style="dim")
+            )
     if status.tables:
         tables = [(t.name, f"{t.rows:,}", _size(t.bytes), str(t.files), str(t.version)) for t in status.tables]
         parts.append(_grid("Tables", ("table", "rows", "size", "files", "version"), tables, right=(1, 2, 3, 4)))

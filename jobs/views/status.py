@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from jobs.lake.layout import Lake, SliceCommit
+from jobs.rounds import SEQUENCE
 from jobs.views.reader import LakeReader, NoLakeError, alias
 from jobs.workspace import Workspace
 from schemas.bronze.documents import DOCUMENTS
@@ -121,7 +122,7 @@ def read_status(workspace: Workspace) -> Status:
     lake = reader.lake
     slices = {table.name: lake.slices(table) for table in ALL_TABLES}
     ingests = _ingests(reader, slices)
-    rounds = _rounds(reader, slices)
+    rounds = _rounds(reader, slices, workspace)
     events = reader.events(JOB_RUNS)
     stale = _stale(events, slices)
     return Status(
@@ -154,8 +155,8 @@ def _ingests(reader: LakeReader, slices: dict[str, dict[str, SliceCommit]]) -> l
     return out
 
 
-def _rounds(reader: LakeReader, slices: dict[str, dict[str, SliceCommit]]) -> list[RoundStatus]:
-    """From the tables' own userMetadata; the ledger adds the policy, and is compared."""
+def _rounds(reader: LakeReader, slices: dict[str, dict[str, SliceCommit]], workspace: Workspace) -> list[RoundStatus]:
+    """From the tables' own userMetadata, and from the pins for what left the house; the ledger adds the policy, and is compared."""
     newest: dict[int, dict[str, Any]] = {}
     for event in reader.events(ROUNDS):
         if (event["seq"], event["at"], event["event_id"]) > _rank(newest.get(event["round"])):
@@ -170,6 +171,8 @@ def _rounds(reader: LakeReader, slices: dict[str, dict[str, SliceCommit]]) -> li
         ]
         found = newest.get(number)
         state = reached[-1][0] if reached else found["state"] if found else "planned"
+        if state == "closed" and (workspace.pins_root / f"round-{number}.json").is_file():
+            state = found["state"] if found and found["seq"] > SEQUENCE["closed"] else "published"
         at = _time(reached[-1][1]) if reached else found["at"] if found else datetime.fromtimestamp(0, UTC)
         out.append(RoundStatus(number, state, found["policy_id"] if found else None, at, found is not None and found["state"] == state))
     return out
@@ -237,6 +240,8 @@ def _next(lake: Lake, ingests: list[IngestStatus], rounds: list[RoundStatus], st
         return "verilake plan --round 1"
     last = rounds[-1]
     if last.state == "closed":
+        return f"verilake publish --round {last.round}"
+    if last.state in {"published", "tracked"}:
         return f"verilake run --rounds {last.round + 1}"
     if last.state == "planned" and str(last.round) in delivered:
         return f"verilake ingest-rollouts --round {last.round}"

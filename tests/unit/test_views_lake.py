@@ -284,6 +284,15 @@ class TestStatus:
         assert "next: verilake curate" in text
         assert I1[:12] in text
 
+    def test_a_pinned_round_is_published(self, changed):
+        for name in ("silver.document_verdicts", "silver.qa", "silver.qa_verdicts"):
+            put(changed, name, I2)
+        changed.pins_root.mkdir()
+        (changed.pins_root / "round-1.json").write_text("{}")
+        status = read_status(changed)
+        assert [(r.round, r.state) for r in status.rounds] == [(1, "published")]
+        assert status.next_command == "verilake run --rounds 2"
+
     def test_the_ledger_can_be_derived(self, changed):
         shutil.rmtree(changed.lake_root / "ops")
         status = read_status(changed)
@@ -293,7 +302,7 @@ class TestStatus:
     @pytest.mark.parametrize(
         ("missing", "state", "command"),
         [
-            ((), "closed", "verilake run --rounds 2"),
+            ((), "closed", "verilake publish --round 1"),
             (("gold.repair_queue",), "checked", "verilake feedback --round 1"),
             (("gold.repair_queue", "gold.alerts"), "rolled_out", "verilake check --round 1"),
             (("gold.repair_queue", "gold.alerts", "silver.calls"), "planned", "verilake ingest-rollouts --round 1"),
