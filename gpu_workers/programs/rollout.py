@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +15,7 @@ from schemas.handoff import RunPlan
 from schemas.ids import canonical_json
 from udfs.reader.checkpoint import ENGINE, ENGINE_VERSION, Checkpoint, CheckpointError
 from udfs.reader.passages import PASSAGES
-from udfs.reader.policy import PromptError, Reader, Sample, draw, sample_seed
+from udfs.reader.policy import PromptError, Reader, Sample, draw, options_of, sample_seed
 from udfs.reader.question import Prompt
 from udfs.reader.trie import encode
 
@@ -136,12 +135,6 @@ def prompt_of(item: Item) -> Prompt:
     Raises:
         PromptError: its options are no JSON list of strings.
     """
-    try:
-        options = json.loads(item["options"])
-    except ValueError:
-        options = None
-    if not isinstance(options, list) or not all(isinstance(option, str) for option in options):
-        raise PromptError.from_options(item["prompt_id"], item["options"])
     return Prompt(
         prompt_id=item["prompt_id"],
         system=item["system"],
@@ -149,5 +142,5 @@ def prompt_of(item: Item) -> Prompt:
         question=item["question"],
         subject=item["subject"],
         context=item["context"],
-        options=tuple(options),
+        options=options_of(item["prompt_id"], item["options"]),
     )

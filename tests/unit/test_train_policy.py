@@ -27,6 +27,8 @@ from jobs.publish.bindings import find_binding, tree_sha256
 from jobs.publish.errors import NotPublishedError
 from jobs.publish.history import TRAILER, History
 from jobs.rounds import note_state
+from jobs.training.inputs import TRAINER
+from jobs.training.results import tenths
 from jobs.workspace import Workspace
 from schemas.catalog import TABLES
 from schemas.contract import AnswerContract
@@ -161,8 +163,9 @@ def test_a_published_round_becomes_checkpoints_that_are_bound_to_it_and_the_firs
     assert (row["round"], row["tag"], row["parent_checkpoint_id"]) == (1, "round-1", base.policy_id)
     assert row["checkpoint_sha256"] == tree_sha256(ctx.workspace.policies_root / made[0].policy_id)
     detail = json.loads(row["detail"])
-    assert detail["trainer"] == train_policy.TRAINER
-    assert detail["settings"] == ctx.config.train.model_dump(mode="json")
+    assert detail["trainer"] == TRAINER
+    assert detail["settings"]["train"] == ctx.config.train.model_dump(mode="json", exclude={"replicas"})
+    assert detail["figures"]["samples"] == counts["samples"]
     assert len(detail["mean_reward_by_tenth"]) == 10
     assert [e["state"] for e in read_events(ctx.lake, JOB_RUNS)] == ["finished"]
 
@@ -197,9 +200,23 @@ def test_a_checkpoint_that_was_removed_is_trained_again_to_the_same_one(context)
     kept = current_policy(ctx)
     shutil.rmtree(ctx.workspace.policies_root / kept)
     assert current_policy(ctx) != kept
-    train_policy.run(ctx, 1)
+    assert train_policy.run(ctx, 1).did
     assert current_policy(ctx) == kept
     assert len(bindings(ctx)) == 2
+    assert not train_policy.run(ctx, 1).did
+
+
+def test_further_replicas_are_trained_beside_those_that_are_there(context):
+    first = train_policy.run(context("train.replicas=1"), 1)
+    held = bindings(context())
+    more = context("train.replicas=3")
+    second = train_policy.run(more, 1)
+    assert second.did
+    assert (first.counts["checkpoints"], second.counts["checkpoints"]) == (1, 3)
+    assert {**second.counts, "checkpoints": 1} == first.counts
+    assert held.items() <= bindings(more).items()
+    assert [(c.replica, c.policy_version) for c in train_policy.trained_on(more, 1)] == [(0, 1), (1, 1), (2, 1)]
+    assert train_policy.trained_on(context("train.learning_rate=0.01"), 1) == []
 
 
 def test_replicas_never_become_the_policy_of_the_next_round(context):
@@ -259,7 +276,7 @@ def test_what_is_missing_is_named_with_the_verb_that_makes_it(context):
 def test_tenths_of_a_curve_are_means_over_its_parts():
     curve = [StepFigures(k / 20 if k != 3 else None, 8, 0, 1, 1) for k in range(20)]
     # Two steps a tenth: (0 + .05) / 2, then .1 alone because step 3 knows no reward.
-    assert train_policy.tenths(curve)[:3] == [0.025, 0.1, 0.225]
-    assert len(train_policy.tenths(curve)) == 10
-    assert train_policy.tenths(curve[:3]) == [0.0, 0.05, 0.1]
-    assert train_policy.tenths([]) == []
+    assert tenths(curve)[:3] == [0.025, 0.1, 0.225]
+    assert len(tenths(curve)) == 10
+    assert tenths(curve[:3]) == [0.0, 0.05, 0.1]
+    assert tenths([]) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -174,6 +175,21 @@ class Reader:
                     if best[proximity] > rows[k, proximity]:
                         rows[k] = best
         return [chr(ord("A") + k) for k in range(len(prompt.options))], rows
+
+
+def options_of(prompt_id: str, options: str) -> tuple[str, ...]:
+    """Options of a prompt from the JSON that tables and shards carry.
+
+    Raises:
+        PromptError: it is no JSON list of strings.
+    """
+    try:
+        held = json.loads(options)
+    except ValueError:
+        held = None
+    if not isinstance(held, list) or not all(isinstance(option, str) for option in held):
+        raise PromptError.from_options(prompt_id, options)
+    return tuple(held)
 
 
 def draw(distribution: TokenDistribution, seed: int, max_tokens: int) -> Sample:

@@ -1,0 +1,1 @@
+"""Parts of the embedded trainer's job: what it reads, and what it leaves."""
