@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from jobs.admit.checked import check, with_windows
 from jobs.admit.grouped import base_rates, collisions, corpus_patterns, earlier_keys, repeated_questions
 from jobs.admit.pool import prompts, tasks
+from jobs.care.retire import set_aside
+from jobs.care.selection import tombstoned
 from jobs.context import JobContext, JobReport, JobRun
 from jobs.lake.types import spark_schema
 from schemas.bronze.documents import DOCUMENTS as RECEIVED
@@ -92,7 +94,7 @@ def _admit(ctx: JobContext, job: JobRun, ingest_id: str, before: list[str], orig
         job.write(QA_VERDICTS, lambda: verdicts(checked, found, earlier, ctx))
         states = job.read_written(QA_VERDICTS).select("qa_id", "state")
         admitted = checked.join(states.where("state = 'admitted'").select("qa_id"), "qa_id", "left_semi")
-        job.write(TASKS, lambda: tasks(admitted, origin))
+        job.write(TASKS, lambda: set_aside(tasks(admitted, origin), tombstoned(ctx.lake)))
         windows = checked.select("qa_id", "window", "window_start", "n_chars")
         job.write(PROMPTS, lambda: prompts(job.read_written(TASKS), windows, earlier, forms=conf.forms, n_options=conf.choice_options))
         reasons = {row["reason"]: row["count"] for row in job.read_written(QA_VERDICTS).groupBy("reason").count().collect()}

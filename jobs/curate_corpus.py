@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql import functions as F
 
+from jobs.care.selection import marks
 from jobs.context import JobContext, JobReport, JobRun
 from jobs.curate.exact import exact_twins
 from jobs.curate.heuristics import judge
@@ -18,6 +19,7 @@ from jobs.curate.ingests import earlier_ingests
 from jobs.curate.near import near_duplicates
 from jobs.curate.profiles import profile_documents, profile_scheme
 from jobs.curate.ranks import rank
+from jobs.curate.takedowns import refuse_taken_down
 from jobs.curate.verdicts import verdicts
 from schemas.bronze.documents import DOCUMENTS as BRONZE
 from schemas.conf import Curate
@@ -72,7 +74,9 @@ def decide(context: JobContext, ingest_id: str, earlier: list[str]) -> DataFrame
     """Verdicts of one ingest."""
     curate = context.config.curate
     new, old, ingest_seq = context.read(BRONZE, ingest_id), _kept_before(context, earlier), _ordinal(context, ingest_id)
-    judged = judge(context.read(DOCUMENT_PROFILES, ingest_id), curate).join(new.select("doc_id", "source"), "doc_id")
+    profiled = judge(context.read(DOCUMENT_PROFILES, ingest_id), curate).join(new.select("doc_id", "source", "uri"), "doc_id")
+    # Not part of the fingerprint: tombstones only grow, and what was curated before one is set aside by the takedown itself.
+    judged = refuse_taken_down(profiled, marks(context.lake)).drop("uri")
     passed = judged.where(F.col("rejected_for").isNull()).select(rank(), "digest", "band_keys")
     pool = passed.unionByName(old.select(rank(), "digest", "band_keys"))
     twins = exact_twins(pool)

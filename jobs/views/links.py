@@ -11,17 +11,21 @@ from schemas.gold.preferences import PREFERENCES
 from schemas.gold.prompts import PROMPTS
 from schemas.gold.regression import REGRESSION
 from schemas.gold.repair_queue import REPAIR_QUEUE
+from schemas.gold.rl import RL
 from schemas.gold.round_plan import ROUND_PLAN
 from schemas.gold.sft import SFT
 from schemas.gold.tasks import TASKS
 from schemas.silver.calls import CALLS
+from schemas.silver.document_profiles import DOCUMENT_PROFILES
 from schemas.silver.document_verdicts import DOCUMENT_VERDICTS
 from schemas.silver.documents import DOCUMENTS as SILVER_DOCUMENTS
+from schemas.silver.eval_samples import EVAL_SAMPLES
 from schemas.silver.interactions import INTERACTIONS
 from schemas.silver.qa import QA
 from schemas.silver.qa_verdicts import QA_VERDICTS
 from schemas.silver.rewards import REWARDS
 from schemas.silver.task_stats import TASK_STATS
+from schemas.silver.tokens import TOKENS
 from schemas.silver.trajectories import TRAJECTORIES
 from schemas.silver.trajectory_verdicts import TRAJECTORY_VERDICTS
 from schemas.table import Table
@@ -118,6 +122,19 @@ LINKS: tuple[Link, ...] = (
     Link(PREFERENCES, TRAJECTORIES, (("chosen_trajectory_id", "trajectory_id"),)),
     Link(PREFERENCES, TRAJECTORIES, (("rejected_trajectory_id", "trajectory_id"),)),
     Link(REPAIR_QUEUE, TASKS, _same("task_id"), attached=True),
+)
+
+#: By which one column the rows of a table belong, in the end, to a document; a parent stands before its children. Every table with rows of
+#: documents has exactly one such owner, also those that no chain shows: what is taken down is found through this list.
+OWNERS: tuple[Link, ...] = (
+    *(Link(table, DOCUMENTS, _same("doc_id")) for table in (DOCUMENT_PROFILES, DOCUMENT_VERDICTS, SILVER_DOCUMENTS, REPLIES, QA, TASKS)),
+    Link(QA_VERDICTS, QA, _same("qa_id")),
+    *(Link(table, TASKS, _same("task_id")) for table in (PROMPTS, REPAIR_QUEUE)),
+    *(
+        Link(table, PROMPTS, _same("prompt_id"))
+        for table in (ROUND_PLAN, TASK_STATS, REGRESSION, ROLLOUTS, TRAJECTORIES, EVAL_SAMPLES, RL, SFT, PREFERENCES)
+    ),
+    *(Link(table, TRAJECTORIES, _same("trajectory_id")) for table in (INTERACTIONS, TOKENS, REWARDS, CALLS, TRAJECTORY_VERDICTS)),
 )
 
 

@@ -1,0 +1,74 @@
+"""Hand-off runs that nobody needs any more, and what died within those that are needed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from jobs.care.closed import Closed
+from jobs.care.superseded import Freed
+from jobs.handoff.files import ATTEMPTS
+from jobs.lake.layout import Lake
+from jobs.workspace import Workspace
+from schemas.bronze.replies import REPLIES
+from schemas.bronze.rollouts import ROLLOUTS
+from udfs.killpoints import reach
+from udfs.store.run import PLAN, HandoffRun, RunError
+
+
+def clear_runs(workspace: Workspace, lake: Lake, done: Closed, cutoff: datetime, *, dry_run: bool) -> list[Freed]:
+    """Remove runs whose rows the lake holds and whose round or ingest is done with, and leftovers of others; only what is older than ``cutoff``.
+
+    A run goes as a whole, its plan first: a job that should ever ask for it again lays it anew, with the replies that were paid for.
+    """
+    delivered = {"convert": set(lake.slices(REPLIES)), "rollout": set(lake.slices(ROLLOUTS))}
+    freed = []
+    for folder in sorted(workspace.handoff_root.glob("*/run=*")):
+        name = str(folder.relative_to(workspace.root))
+        if _youngest(folder) <= cutoff.timestamp() and _is_done(folder, done, delivered):
+            freed.append(_measured(name, [folder]))
+            if not dry_run:
+                (folder / PLAN).unlink(missing_ok=True)
+                reach("maintain/run_unplanned")
+                shutil.rmtree(folder)
+            continue
+        leftovers = [place for place in _leftovers(folder) if _youngest(place) <= cutoff.timestamp()]
+        if leftovers:
+            freed.append(_measured(name, leftovers))
+            for place in leftovers if not dry_run else []:
+                shutil.rmtree(place)
+    return freed
+
+
+def _is_done(folder: Path, done: Closed, delivered: dict[str, set[str]]) -> bool:
+    if not (folder / PLAN).is_file():
+        return True  # its driver died before there was a run
+    try:
+        plan = HandoffRun(folder).plan
+    except RunError:
+        return False  # a person must look
+    if plan.program == "rollout":
+        return plan.round is not None and str(plan.round) in delivered["rollout"] & done.rounds
+    return plan.program == "convert" and plan.run_id in delivered["convert"] and done.corpus
+
+
+def _leftovers(folder: Path) -> Iterator[Path]:
+    """Parts of attempts that came second, of shards that are committed; files of tasks and writers that died."""
+    run = HandoffRun(folder)
+    if (folder / PLAN).is_file():
+        yield from (place for sid in sorted(run.committed()) if (place := folder / "superseded" / sid).is_dir())
+        if (folder / ATTEMPTS).is_dir():
+            yield folder / ATTEMPTS
+    if (folder / ".tmp").is_dir() and any((folder / ".tmp").iterdir()):
+        yield folder / ".tmp"
+
+
+def _youngest(place: Path) -> float:
+    return max((path.stat().st_mtime for path in (place, *place.rglob("*"))), default=0.0)
+
+
+def _measured(name: str, places: list[Path]) -> Freed:
+    sizes = [path.stat().st_size for place in places for path in place.rglob("*") if path.is_file()]
+    return Freed(name, len(sizes), sum(sizes))
