@@ -139,6 +139,8 @@ class History:
     def commit(self, paths: Sequence[str], message: str, now: datetime) -> str:
         """Commit these paths alone on top of HEAD, through an index of its own: what the user has staged stays staged.
 
+        The user's index still shows the paths as they were; :meth:`refresh` follows.
+
         Args:
             paths: relative to the root; a path that does not exist is committed as removed.
             message: of the commit.
@@ -159,7 +161,6 @@ class History:
             .strip()
         )
         self.git("update-ref", "-m", "verilake publish", "--", branch, commit, head or "0" * len(commit))
-        self.refresh(paths)
         return commit
 
     def refresh(self, paths: Sequence[str]) -> None:
