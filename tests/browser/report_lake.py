@@ -83,7 +83,7 @@ class Rows:
 
 
 def hostile_rows(rounds: int = 3, types: int = 4) -> Rows:
-    """A lake of ``rounds`` closed rounds and ``types`` task types whose every text is hostile or unruly; the sums of its funnel hold."""
+    """A lake of ``rounds`` closed rounds and ``types`` task types (four before the last round) whose every text is hostile or unruly; its sums hold."""
     rows, texts = Rows(), (*HOSTILE, *UNRULY)
     say = lambda at: texts[at % len(texts)]  # noqa: E731
     ingest = ident("ingest")
@@ -139,7 +139,7 @@ def hostile_rows(rounds: int = 3, types: int = 4) -> Rows:
                 "gold.prompts", prompt_id=ident("prompt", at, form), origin=f"ingest={ingest}", task_id=task, task_version=1, form=form
             )
     for number in range(1, rounds + 1):
-        _add_round(rows, number, kinds, say, full=number == rounds)
+        _add_round(rows, number, kinds if number == rounds else kinds[:4], say, full=number == rounds)
     return rows
 
 
