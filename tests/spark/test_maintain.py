@@ -14,7 +14,6 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from lake_rows import filled
 
 from jobs import maintain
 from jobs.care.remains import data_files
@@ -30,6 +29,7 @@ from schemas.handoff import RunPlan
 from schemas.ops.rounds import ROUNDS
 from schemas.publication import Pin, SourceTable
 from schemas.silver.trajectories import TRAJECTORIES
+from tests.lake_rows import filled
 from udfs.store.run import to_bytes
 
 pytestmark = pytest.mark.spark

@@ -11,7 +11,6 @@ import sys
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from lake_rows import filled
 
 from jobs import takedown
 from jobs.care.selection import Selector, UnknownSelectorError, marks, tombstoned
@@ -34,6 +33,7 @@ from schemas.silver.document_verdicts import DOCUMENT_VERDICTS
 from schemas.silver.interactions import INTERACTIONS
 from schemas.silver.qa import QA
 from schemas.silver.trajectories import TRAJECTORIES
+from tests.lake_rows import filled
 
 pytestmark = pytest.mark.spark
 
