@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
-from jobs.views.changes import NAMED, Change, Changes, Moved, SetChange
+from jobs.views.changes import LIST, NAMED, Change, Changes, Moved, SetChange
 from jobs.views.compare import Comparison, EvalComparison
 from jobs.views.evals import EvalScores
 from jobs.views.paired import Pair, Score
@@ -104,8 +104,11 @@ def _named(moved: Moved) -> str:
 def _change(change: Change) -> Text:
     if not change.values:
         return Text(f"{visible(change.what, _CELL)}: differ (values are known of published rounds only)")
-    before, after = (visible("-" if value is None else value, _CELL) for value in (change.before, change.after))
-    return Text(f"{visible(change.what, _CELL)}: {before} -> {after}")
+    # Of a list, what came and went; the rest is the same.
+    before, after = ((value or "").split(LIST) if value else [] for value in (change.before, change.after))
+    went, came = ([part for part in here if part not in there] for here, there in ((before, after), (after, before)))
+    said = (visible(LIST.join(side) or "-", _CELL) for side in (went, came))
+    return Text(f"{visible(change.what, _CELL)}: {' -> '.join(said)}")
 
 
 def _set(item: SetChange) -> tuple[str, ...]:
