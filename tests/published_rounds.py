@@ -10,15 +10,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import CommitProperties, write_deltalake
 
-from jobs.lake.layout import Lake
+from jobs.config import load_config
 from jobs.publish.history import TRAILER, History
+from jobs.tracking.client import connected
+from jobs.tracking.destination import destination
 from jobs.views.figures import round_figures
 from jobs.views.reader import LakeReader
 from jobs.workspace import Workspace
 from schemas.catalog import ALL_TABLES, TABLES
 from schemas.datasets.catalog import ALL_SETS, SETS
 from schemas.ids import canonical_json, content_id
-from schemas.ops.job_runs import JOB_RUNS
 from schemas.publication import MANIFEST_FILE, Manifest, Pin, PinnedSet, Segment, ShardFile, SourceTable
 from schemas.table import LAKE_SCHEMA_VERSION
 
@@ -200,6 +201,14 @@ def publish(workspace, round_no, *, attempt=1, campaign="verilake", conf=None, p
     return pin
 
 
-def events_of(workspace, table=JOB_RUNS):
-    """All events of a ledger table."""
-    return Lake(workspace.lake_root).delta(table).to_pyarrow_table().to_pylist()
+_STORES = []
+
+
+def migrated_store(tmp_path_factory):
+    """An empty MLflow store, made once a process: its migrations cost eight seconds, a copy nothing."""
+    if not _STORES:
+        root = tmp_path_factory.mktemp("store")
+        with connected(destination(load_config().track, Workspace(root)), 10) as client:
+            client.search_experiments()
+        _STORES.append(root / "mlflow.db")
+    return _STORES[0]

@@ -49,4 +49,4 @@ def clean_value(value: Any, limit: int = VALUE_LIMIT) -> str:
     text = redacted(value if isinstance(value, str) else canonical_json(value))
     # A database takes no lone surrogates and PostgreSQL no NUL.
     text = text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\x00", "\\x00")
-    return text if len(text) <= limit else text[: limit - 46] + f" ... sha256 {text_hash(text)}"
+    return text if len(text) <= limit else text[: limit - 44] + f" ... sha256 {text_hash(text)}"

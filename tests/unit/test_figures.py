@@ -125,7 +125,7 @@ def test_every_entry_of_the_vocabulary_is_complete_and_plain():
     "name", ["solve_rate", "eval/fixed/solve_rate.", "eval/fixed/solve_rate.a b", "train/solve_rate.<task_type>", "train/prompts.x", ""]
 )
 def test_a_name_that_is_not_in_the_vocabulary_is_refused(name):
-    with pytest.raises(UnknownMetricError, match="conf/metrics.toml"):
+    with pytest.raises(UnknownMetricError, match=r"conf/metrics\.toml"):
         vocabulary().checked({name: 1.0})
 
 
