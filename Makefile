@@ -6,13 +6,16 @@ DEMO   ?= .demo
 ROUNDS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit setup lock zip clean
+.PHONY: help demo ui test lint unit setup lock zip clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
 demo: $(VENV)/.core ## build the environment, harvest a corpus from this Python installation, run two rounds, print what happened
 	@$(BIN)/verilake demo $(DEMO) --rounds $(ROUNDS)
+
+ui: $(VENV)/.core ## the demo's rounds in MLflow, on 127.0.0.1
+	@$(BIN)/verilake ui -w $(DEMO)
 
 test: $(VENV)/.dev zip ## the whole test suite
 	$(BIN)/python -m pytest -n 2 --dist loadgroup

@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table as Grid
 
-from jobs import ingest_corpus
+from jobs import evaluate_policy, ingest_corpus
 from jobs.cli.common import describe
 from jobs.cli.progress import LoopProgress
 from jobs.config import load_config
 from jobs.context import JobContext
-from jobs.loop import run_rounds
+from jobs.ledger import read_events
+from jobs.loop import Watcher, report_path, run_rounds
+from jobs.views.compare import compare
+from jobs.views.evals import eval_scores
 from jobs.views.funnel import read_funnel
 from jobs.views.query import run_query
+from jobs.views.reader import LakeReader
 from jobs.views.render import render_funnel
+from jobs.views.render_scores import render_comparison
 from jobs.workspace import Workspace
+from schemas.ids import seed_from
+from schemas.ops.bindings import BINDINGS
 from udfs.harvest.corpus import harvest
+from udfs.stats.bootstrap import Interval, replica_interval
 
 SOURCE = "python"
+#: Three seeds, so that the rise of the held-out score is seen beside how much the seed alone matters.
+SETTINGS = "\n[train]\nreplicas = 3\n"
 
 _SOLVE_RATES = """
 SELECT t.task_type AS "task type",
@@ -39,9 +50,6 @@ _IN_BAND = """
 SELECT count(*) FILTER (n_valid > 0 AND k > 0 AND k < n_valid) AS mixed, count(*) AS prompts
 FROM silver.task_stats WHERE round = {n} AND role = 'train'
 """
-_EVAL = """
-SELECT sum(k) AS k, sum(n_valid) AS n, count(*) AS prompts FROM silver.task_stats WHERE round = {n} AND role = 'eval'
-"""
 _REASONS = {
     "seeded_stratum": "drawn by seed, stratified by task type (a first round knows nothing yet)",
     "in_band": "posterior says the policy solves it between the bounds of the capability band",
@@ -56,6 +64,7 @@ _REASONS = {
 def run_demo(directory: Path, rounds: int, overrides: Sequence[str], console: Console) -> None:
     """Lay the workspace, harvest, ingest, run ``rounds``, and say what happened and how to go on."""
     workspace = Workspace.init(directory)
+    lay_settings(workspace)
     corpus = workspace.root / "corpus"
     if not corpus.is_dir():
         part = workspace.root / ".corpus.part"
@@ -68,30 +77,105 @@ def run_demo(directory: Path, rounds: int, overrides: Sequence[str], console: Co
         progress.watch("ingest", str(corpus), None)
         console.print(describe(ingest_corpus.run(ctx, [str(corpus)], source=SOURCE)), markup=False, soft_wrap=True)
         run_rounds(ctx, rounds, progress.watch)
-    print_summary(workspace, rounds, console)
+        training = evaluate_training(ctx, 1, progress.watch) if ctx.config.train.trainer == "reader" else None
+    print_summary(ctx, rounds, training, console)
 
 
-def print_summary(workspace: Workspace, rounds: int, console: Console) -> None:
-    """Funnel, solve rates by task type, what changed between the last two rounds and why, and the commands to go on with."""
+def lay_settings(workspace: Workspace) -> None:
+    """The demo's own settings, in its workspace's file, where later commands find them too."""
+    if "[train]" not in (text := workspace.conf_file.read_text("utf-8")):
+        workspace.conf_file.write_text(text + SETTINGS, "utf-8")
+
+
+@dataclass(frozen=True)
+class Training:
+    """What training on one round did to the held-out score.
+
+    Attributes:
+        prompts: held-out prompts that every side knows.
+        before: mean score of the checkpoint that the round rolled out.
+        after: mean score of each training seed's checkpoint.
+        change: after minus before over seeds and prompts, with its interval.
+    """
+
+    prompts: int
+    before: float
+    after: tuple[float, ...]
+    change: Interval
+
+
+def evaluate_training(ctx: JobContext, round_no: int, watch: Watcher) -> Training | None:
+    """Score the parent and every replica trained on a round on its fixed held-out prompts, through the workers; None where none was trained."""
+    bound = [row for row in read_events(ctx.lake, BINDINGS) if row["round"] == round_no and row["parent_checkpoint_id"]]
+    parents = {row["parent_checkpoint_id"] for row in bound}
+    if len(parents) != 1:
+        return None
+    policies = [*parents, *sorted(row["checkpoint_id"] for row in bound)]
+    held = []
+    for policy_id in policies:
+        watch("eval", f"policy={policy_id}", None)
+        report = evaluate_policy.run(ctx, policy_id, round_no=round_no)
+        watch("eval", f"policy={policy_id}", report)
+        held.append(eval_scores(LakeReader.open(ctx.workspace), report.scope.partition("=")[2]).fixed)
+    rates = [{p.prompt_id: p.rate for p in side if p.rate is not None} for side in held]
+    clusters = {p.prompt_id: p.cluster_id for p in held[0]}
+    common = sorted(set.intersection(*(set(side) for side in rates)))
+    if not common:
+        return None
+    change = replica_interval(
+        [[side[ident] - rates[0][ident] for ident in common] for side in rates[1:]], [clusters[ident] for ident in common],
+        seed=seed_from("demo", *policies), resamples=ctx.config.eval.bootstrap, confidence=ctx.config.eval.confidence,
+    )  # fmt: skip
+    means = [sum(side[ident] for ident in common) / len(common) for side in rates]
+    return Training(len(common), means[0], tuple(means[1:]), change)
+
+
+def print_summary(ctx: JobContext, rounds: int, training: Training | None, console: Console) -> None:
+    """Funnel, solve rates by task type, what changed between the last two rounds and why, what training did, and the commands to go on with."""
+    workspace = ctx.workspace
     console.print()
     console.rule("the funnel: every row that went in, and what became of it")
     console.print(render_funnel(read_funnel(workspace)))
     if rounds > 1:
         _print_rounds(workspace, rounds - 1, rounds, console)
+        console.rule(f"rounds {rounds - 1} and {rounds} on the same held-out prompts")
+        console.print(render_comparison(compare(workspace, rounds - 1, rounds, ctx.config.eval), ctx.config.eval.confidence))
+    if training is not None:
+        _print_training(training, ctx.config.eval.confidence, console)
     where = shlex.quote(str(workspace.root))
     example = _one(workspace, "SELECT trajectory_id FROM gold.sft ORDER BY round, sft_id LIMIT 1")
     console.rule("go on with")
+    console.print(f"  report of round {rounds}: {report_path(workspace, rounds)}", markup=False, soft_wrap=True)
     for command, what in (
-        (f"verilake status -w {where}", "ingests, rounds, tables, next step"),
+        (f".venv/bin/verilake ui -w {where}", "the rounds in MLflow; `make ui` for this demo"),
+        (f".venv/bin/verilake checkout round-1 DIR -w {where}", "exactly the bytes that round 1 published, verified"),
+        (f".venv/bin/verilake compare 1 {rounds} -w {where}", "two rounds on the same held-out prompts, and which data changed"),
+        (f".venv/bin/verilake status -w {where}", "ingests, rounds, tables, next step"),
         (
-            f"verilake explain {example['trajectory_id'] if example else 'ID'} -w {where}",
+            f".venv/bin/verilake explain {example['trajectory_id'] if example else 'ID'} -w {where}",
             "one training row back to the bytes of its source",
         ),
-        (f"verilake sql -w {where}", "every table with its columns; add a query to run it"),
-        (f"verilake run --rounds {rounds + 1} -w {where}", "one more round"),
-        (f"verilake ingest YOUR_FILES... -w {where}", "your own corpus"),
+        (f".venv/bin/verilake sql -w {where}", "every table with its columns; add a query to run it"),
+        (f".venv/bin/verilake run --rounds {rounds + 1} -w {where}", "one more round"),
+        (f".venv/bin/verilake ingest YOUR_FILES... -w {where}", "your own corpus"),
     ):
-        console.print(f"  .venv/bin/{command}\n      {what}", markup=False, soft_wrap=True)
+        console.print(f"  {command}\n      {what}", markup=False, soft_wrap=True)
+
+
+def _print_training(training: Training, confidence: float, console: Console) -> None:
+    console.rule("what training on round 1 did to the held-out score")
+    change = training.change
+    seeds = ", ".join(f"{100 * value:.1f} %" for value in training.after)
+    said = (
+        f"{training.prompts} held-out prompts, never trained on: {100 * training.before:.1f} % solved before; "
+        f"after, by {len(training.after)} training seeds: {seeds}"
+    )
+    if change.estimate is not None and change.low is not None and change.high is not None:
+        said += (
+            f"\nchange {100 * change.estimate:+.1f} points; {100 * confidence:.0f} % interval {100 * change.low:+.1f} to {100 * change.high:+.1f}"
+            " (bootstrap over documents and seeds)"
+        )
+    console.print(said, markup=False, soft_wrap=True)
 
 
 def _print_rounds(workspace: Workspace, a: int, b: int, console: Console) -> None:
@@ -111,12 +195,6 @@ def _print_rounds(workspace: Workspace, a: int, b: int, console: Console) -> Non
         )
         for why, prompts in run_query(workspace, _WHY.format(n=number)).rows:
             console.print(f"  {prompts:>5}  {why:<18} {_REASONS.get(why, '')}", markup=False, soft_wrap=True)
-    held = [_one(workspace, _EVAL.format(n=n)) for n in (a, b)]
-    if all(held):
-        rates = " and ".join(_rate(h["k"], h["n"]) for h in held if h)
-        console.print(
-            f"held out: the same {held[0]['prompts'] if held[0] else 0} prompts in both rounds, solved {rates}; the policy is the same, so is the score"
-        )
 
 
 def _rate(k: int | None, n: int | None) -> str:

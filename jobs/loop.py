@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
-from jobs import admit_tasks, check_quality, convert_corpus, curate_corpus, feed_back, ingest_rollouts, plan_round, rollout_round
+from jobs import (
+    admit_tasks,
+    check_quality,
+    convert_corpus,
+    curate_corpus,
+    feed_back,
+    ingest_rollouts,
+    plan_round,
+    publish_round,
+    rollout_round,
+    track_round,
+    train_policy,
+)
 from jobs.context import JobContext, JobReport
 from jobs.lake.errors import MissingInputError
+from jobs.report import write_report
 from jobs.rounds import is_closed
+from jobs.workspace import Workspace
 from schemas.bronze.documents import DOCUMENTS
+from schemas.gold.round_plan import ROUND_PLAN
 
 #: Called before a station (report None) and after it.
 Watcher = Callable[[str, str, JobReport | None], None]
@@ -62,17 +79,56 @@ def round_stations(ctx: JobContext, round_no: int, policy_id: str) -> list[Stati
     ]
 
 
+def outgoing_stations(ctx: JobContext, round_no: int) -> list[Station]:
+    """What follows a closed round: its sets are published, the trainer reads them, a page is written, MLflow is told.
+
+    A round that a later one has already followed is published only where it never was, and not trained on any more: what its successor
+    rolled out stays as it is.
+    """
+    scope = f"round={round_no}"
+    followed = str(round_no + 1) in ctx.lake.slices(ROUND_PLAN)
+    stations = []
+    if not (followed and (ctx.workspace.pins_root / f"round-{round_no}.json").is_file()):
+        stations.append(Station("publish", scope, lambda: publish_round.run(ctx, round_no)))
+    if ctx.config.train.trainer != "none" and not followed:
+        stations.append(Station("train", scope, lambda: train_policy.run(ctx, round_no)))
+    stations.append(Station("report", scope, lambda: _report(ctx, round_no)))
+    if ctx.config.track.enabled:
+        stations.append(Station("track", scope, lambda: track_round.run(ctx, round_no)))
+    return stations
+
+
+def report_path(workspace: Workspace, round_no: int) -> Path:
+    """Where the page about a round lies."""
+    return workspace.root / "reports" / f"round-{round_no}.html"
+
+
+def _report(ctx: JobContext, round_no: int) -> JobReport:
+    """The page about a round, written anew where the round was published since."""
+    started = time.monotonic()
+    path, pin = report_path(ctx.workspace, round_no), ctx.workspace.pins_root / f"round-{round_no}.json"
+    stale = not path.is_file() or path.stat().st_mtime < pin.stat().st_mtime
+    if stale:
+        write_report(ctx.workspace, round_no, path)
+    return JobReport("report", f"round={round_no}", "", stale, {"bytes": path.stat().st_size}, {}, time.monotonic() - started)
+
+
 def run_rounds(ctx: JobContext, rounds: int, watch: Watcher) -> list[JobReport]:
-    """Bring the lake to ``rounds`` closed rounds; what is done stays done, closed rounds are not looked at again."""
+    """Bring the lake to ``rounds`` closed and published rounds; what is done already is not done again.
+
+    Raises:
+        MissingInputError: the lake has no documents.
+    """
     reports: list[JobReport] = []
     stations = [station for ingest_id in ingests(ctx) for station in corpus_stations(ctx, ingest_id)]
     reports.extend(_step(station, watch) for station in stations)
     for round_no in range(1, rounds + 1):
         if is_closed(ctx, round_no):
             watch("round", f"round={round_no}", None)
-            continue
-        policy_id = rollout_round.current_policy(ctx)
-        reports.extend(_step(station, watch) for station in round_stations(ctx, round_no, policy_id))
+        else:
+            policy_id = rollout_round.current_policy(ctx)
+            reports.extend(_step(station, watch) for station in round_stations(ctx, round_no, policy_id))
+        reports.extend(_step(station, watch) for station in outgoing_stations(ctx, round_no))
     return reports
 
 
