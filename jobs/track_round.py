@@ -22,6 +22,7 @@ from jobs.tracking.client import TrackingError, connected, translated
 from jobs.tracking.destination import Destination, destination
 from jobs.tracking.published import Publication, listings, publications
 from jobs.tracking.record import make_record
+from jobs.tracking.relocate import relocate
 from jobs.tracking.runs import find_experiment, log_round
 from jobs.views.reader import LakeReader
 from jobs.views.visible import visible
@@ -121,6 +122,8 @@ def _log_all(ctx: JobContext, where: Destination, rounds: list[Publication]) -> 
     done: dict[int, JobReport] = {}
     reader = LakeReader.open(ctx.workspace)
     try:
+        with translated(where):
+            relocate(ctx.workspace, where)
         with connected(where, ctx.config.track.timeout_seconds) as client:
             for held in rounds:
                 done[held.pin.round] = _log(ctx, client, where, reader, held)

@@ -76,6 +76,8 @@ def _variables(where: Destination, timeout: int) -> dict[str, str | None]:
             if where.user is not None
             else {}
         ),
+        # Else MLflow notes a folder of the working directory for its unused default experiment.
+        **({"_MLFLOW_SERVER_ARTIFACT_ROOT": where.artifacts} if where.artifacts is not None else {}),
         "MLFLOW_HTTP_REQUEST_TIMEOUT": str(timeout),
         # A repeated request could create a second run; what fails is tried again as a whole, by the next `verilake track`.
         "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",

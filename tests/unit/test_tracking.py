@@ -269,6 +269,33 @@ def test_a_moved_workspace_has_nothing_to_do(make, tmp_path):
     assert track_round.pending(make(name="moved")) == []
 
 
+def test_a_copy_of_a_workspace_logs_into_itself_and_shows_its_own_artifacts(make, looked, tmp_path):
+    ctx = make()
+    track_round.run(ctx, 1)
+    copy = shutil.copytree(ctx.workspace.root, tmp_path / "co%py _ws")
+    before = {path: path.stat().st_mtime_ns for path in ctx.workspace.root.rglob("*")}
+    copied = make(name=copy.name)
+    assert track_round.pending(copied) == [2]
+    track_round.run(copied, 2)
+    _, children, _ = looked(copied)
+    assert {run.info.artifact_uri for run in children} == {
+        f"{(copy / 'mlartifacts').as_uri()}/{run.info.run_id}/artifacts" for run in children
+    }
+    for run in children:
+        assert (copy / "mlartifacts" / run.info.run_id / "artifacts" / "pin.json").is_file()
+    assert {path: path.stat().st_mtime_ns for path in ctx.workspace.root.rglob("*")} == before
+
+
+def test_a_store_that_somebody_named_is_not_relocated(make, migrated, tmp_path):
+    shutil.copyfile(migrated, tmp_path / "shared.db")
+    uri = f"track.uri=sqlite:///{tmp_path}/shared.db"
+    first, second = make(uri), make(uri, name="second")
+    track_round.run(first, 1)
+    track_round.run(second, 1)
+    assert (first.workspace.root / "mlartifacts").is_dir()
+    assert not (second.workspace.root / "mlartifacts").exists()
+
+
 def test_hostile_names_and_settings_are_only_text(make, looked, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     conf = {
