@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jobs.care.erase import blank_rejects, erase_rows, protect
 from jobs.care.files import purge_files, remotes
 from jobs.care.offered import Files, OfferedCheckpoint, OfferedSet, offered_checkpoints, offered_sets
+from jobs.care.quotes import REMOVED, blank_quotes
 from jobs.care.reach import HOLDERS, OWNER_COLUMN, Reach, ids_of_every_version, reach_of
 from jobs.care.remains import remove_remains
 from jobs.care.retire import next_versions
@@ -51,6 +52,7 @@ class Takedown:
         new: documents that had no tombstone before.
         retired: task versions that were added.
         purged: table -> rows removed.
+        blanked: table -> rows of other documents that quoted one of these, and from which the quotation was taken.
         removed: files removed, relative to the workspace.
         remotes: addresses of DVC remotes that are no directories here, and must be cleared by their owner.
     """
@@ -65,6 +67,7 @@ class Takedown:
     new: int = 0
     retired: int = 0
     purged: dict[str, int] = field(default_factory=dict)
+    blanked: dict[str, int] = field(default_factory=dict)
     removed: tuple[str, ...] = ()
     remotes: tuple[str, ...] = ()
 
@@ -79,7 +82,7 @@ class Takedown:
             "takedown_id": self.takedown_id, "documents": [d.doc_id for d in self.documents], "same_text": self.same_text, "new": self.new,
             "retired": self.retired, "rows": {name: rows.by_slice for name, rows in self.reach.rows.items()}, "rounds": self.reach.rounds,
             "eval_prompts": self.eval_prompts, "sets": [asdict(s) for s in self.sets], "checkpoints": [asdict(c) for c in self.checkpoints],
-            "broken": list(self.broken), "purged": self.purged, "removed": list(self.removed), "remotes": list(self.remotes),
+            "broken": list(self.broken), "purged": self.purged, "blanked": self.blanked, "removed": list(self.removed), "remotes": list(self.remotes),
         }  # fmt: skip
 
 
@@ -121,10 +124,10 @@ def run(ctx: JobContext, selector: Selector, *, reason: str, purge: bool = False
     retired = _retire(ctx, found)
     if not purge:
         return replace(found, retired=retired)
-    purged, removed = _purge(ctx, found)
+    purged, blanked, removed = _purge(ctx, found)
     instant("takedown/purged")
     _tombstones(ctx, found, selector, "purged", reason)
-    return replace(found, retired=retired, purged=purged, removed=tuple(removed))
+    return replace(found, retired=retired, purged=purged, blanked=blanked, removed=tuple(removed))
 
 
 def _tombstones(ctx: JobContext, found: Takedown, selector: Selector, state: str, reason: str) -> None:
@@ -145,26 +148,33 @@ def _retire(ctx: JobContext, found: Takedown) -> int:
     return written.rows
 
 
-def _purge(ctx: JobContext, found: Takedown) -> tuple[dict[str, int], list[str]]:
+def _purge(ctx: JobContext, found: Takedown) -> tuple[dict[str, int], dict[str, int], list[str]]:
     """Files first, for they are told by ids that the tables still hold; then tables from their children up to the documents."""
     lake, doc_ids = ctx.lake, frozenset(document.doc_id for document in found.documents)
-    ids = ids_of_every_version(lake, doc_ids)
-    removed = purge_files(ctx.workspace, ids)
+    quotes = blank_quotes(ctx.spark, lake, doc_ids, found.takedown_id)
+    ids = ids_of_every_version(lake, doc_ids, quotes.ids.get("prompt_id", frozenset()))
+    removed = [*quotes.removed, *purge_files(ctx.workspace, quotes.ids | ids)]
+    first_bytes = _first_bytes(lake, sorted(doc_ids))
+    blanked = quotes.blanked | {REJECTS.name: blank_rejects(ctx.spark, lake, first_bytes, found.takedown_id)}
+    removed += remove_remains(ctx.spark, lake, REJECTS, "first_bytes", frozenset(first_bytes))
     purged: dict[str, int] = {}
-    blanked = blank_rejects(ctx.spark, lake, _first_bytes(lake, sorted(doc_ids)), found.takedown_id)
-    removed += remove_remains(ctx.spark, lake, REJECTS, "first_bytes", frozenset(_first_bytes(lake, sorted(doc_ids))))
-    if blanked:
-        purged[REJECTS.name] = blanked
     for table in reversed(HOLDERS):
-        column = OWNER_COLUMN[table.name]
-        rows = erase_rows(ctx.spark, lake, table, column, sorted(ids.get(column, ())), found.takedown_id)
-        if rows:
-            purged[table.name] = rows
-        removed += remove_remains(ctx.spark, lake, table, column, ids.get(column, frozenset()))
+        wanted = {OWNER_COLUMN[table.name]: ids.get(OWNER_COLUMN[table.name], frozenset())}
+        if table in REMOVED:
+            wanted[REMOVED[table][1]] = quotes.ids.get(REMOVED[table][1], frozenset())
+        rows = 0
+        for column, values in wanted.items():
+            rows += erase_rows(ctx.spark, lake, table, column, sorted(values), found.takedown_id)
+            removed += remove_remains(ctx.spark, lake, table, column, values)
+        purged[table.name] = rows
         protect(ctx.spark, lake, table)
         _LOG.info("takedown: %s: %d rows purged", table.name, rows)
     protect(ctx.spark, lake, REJECTS)
-    return purged, removed
+    return _some(purged), _some(blanked), removed
+
+
+def _some(counts: dict[str, int]) -> dict[str, int]:
+    return {name: count for name, count in counts.items() if count}
 
 
 def _first_bytes(lake: Lake, doc_ids: Sequence[str]) -> list[bytes]:

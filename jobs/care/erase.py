@@ -7,7 +7,7 @@ downstream becomes stale and no job thinks its work undone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from schemas.table import Table
 from udfs.killpoints import reach
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Column, SparkSession
 
 JOB = "takedown"
 #: Values that one DELETE compares with; more of them are several commits.
@@ -47,19 +47,25 @@ def erase_rows(spark: SparkSession, lake: Lake, table: Table, column: str, value
     return gone
 
 
+def update_rows(spark: SparkSession, lake: Lake, table: Table, wanted: Column, values: Mapping[str, Column], takedown_id: str) -> int:
+    """Put other values into columns of rows that stay; returns how many rows there were."""
+    from delta.tables import DeltaTable
+
+    with exclusive(lake.root / ".locks", table.name):
+        found = int(read_table(spark, lake, table).where(wanted).count())
+        if found:
+            with _appending_lifted(spark, lake, table), _said(spark, table, takedown_id, {}):
+                DeltaTable.forPath(spark, str(lake.path(table))).update(wanted, dict(values))
+            reach(f"{JOB}/blanked/{table.name}")
+    return found
+
+
 def blank_rejects(spark: SparkSession, lake: Lake, first_bytes: Sequence[bytes], takedown_id: str) -> int:
     """Empty the first bytes of rejected records that repeat a document; the records stay counted. Returns how many there were."""
-    from delta.tables import DeltaTable
     from pyspark.sql import functions as F
 
     wanted = F.hex("first_bytes").isin([value.hex().upper() for value in first_bytes if value])
-    with exclusive(lake.root / ".locks", REJECTS.name):
-        found = int(read_table(spark, lake, REJECTS).where(wanted).count()) if first_bytes else 0
-        if found:
-            with _appending_lifted(spark, lake, REJECTS), _said(spark, REJECTS, takedown_id, {}):
-                DeltaTable.forPath(spark, str(lake.path(REJECTS))).update(wanted, {"first_bytes": F.lit(b"")})
-            reach(f"{JOB}/erased/{REJECTS.name}")
-    return found
+    return update_rows(spark, lake, REJECTS, wanted, {"first_bytes": F.lit(b"")}, takedown_id) if first_bytes else 0
 
 
 def protect(spark: SparkSession, lake: Lake, table: Table) -> None:

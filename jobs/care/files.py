@@ -44,7 +44,7 @@ def _objects(workspace: Workspace, ids: dict[str, frozenset[str]]) -> Iterator[s
     """Objects of DVC's cache and of a remote that is a directory, whichever publication they belong to."""
     from jobs.publish.objects import Cache
 
-    wanted = {"doc_id": ids["doc_id"]}
+    wanted = {name: held for name, held in ids.items() if name in {"doc_id", "prompt_id", "sft_id", "pair_id"}}
     for folder in (Cache.of(workspace.root).folder, *_local_remotes(workspace.root)):
         for path in sorted((folder / "files" / "md5").glob("??/*")):
             if path.is_file() and rows_of(path, wanted):

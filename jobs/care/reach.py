@@ -94,9 +94,15 @@ def _partition(name: str) -> str | None:
     return next(table.partition for table in HOLDERS if table.name == name)
 
 
-def ids_of_every_version(lake: Lake, doc_ids: Iterable[str]) -> dict[str, frozenset[str]]:
-    """Kind of id -> all that ever belonged to these documents, in any version whose files are still there."""
-    ids: dict[str, frozenset[str]] = {"doc_id": frozenset(doc_ids)}
+def ids_of_every_version(lake: Lake, doc_ids: Iterable[str], prompt_ids: Iterable[str] = ()) -> dict[str, frozenset[str]]:
+    """Kind of id -> all that ever belonged to these documents, in any version whose files are still there.
+
+    Args:
+        lake: where.
+        doc_ids: documents.
+        prompt_ids: prompts of other documents that are to go as well.
+    """
+    ids: dict[str, frozenset[str]] = {"doc_id": frozenset(doc_ids), "prompt_id": frozenset(prompt_ids)}
     for table in HOLDERS:
         owner, own = OWNER_COLUMN[table.name], _PARENTS.get(table.name)
         if own is not None:

@@ -58,6 +58,8 @@ def _done(found: Takedown, *, dry_run: bool, purge: bool) -> Iterator[str]:
     if not purge:
         return
     yield f"purged {sum(found.purged.values()):,} rows of {len(found.purged)} tables, removed {len(found.removed)} files and hand-off runs"
+    if found.blanked:
+        yield f"blanked {sum(found.blanked.values()):,} rows of other documents that quoted them"
     if found.broken:
         yield f"these publications have lost bytes and cannot be checked out whole any more: {', '.join(found.broken)}"
     for address in found.remotes:

@@ -88,7 +88,7 @@ def migrate(
 
     output, opened = Output(as_json), Workspace.open(workspace)
     config, lake = load_config(opened.root, conf or (), overrides or ()), Lake(opened.lake_root)
-    found = migration.plan_migration(lake) if dry_run else migration.migrate(lake, lambda: build_session(config))
+    found = migration.plan_migration(lake) if dry_run else migration.migrate(lake, config, lambda: build_session(config))
     for step in found.steps:
         tables = ", ".join(table.name for table in step.adds)
         said = "would be taken" if dry_run else "taken"

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING
 
 from deltalake import write_deltalake
 
+from jobs.lake.fill import fill_rl, rounds_without_rl
 from jobs.lake.layout import VERSION_FILE, Lake
 from jobs.lake.locks import exclusive
 from jobs.lake.types import spark_schema
 from schemas.catalog import ALL_TABLES
+from schemas.conf import Config
 from schemas.gold.rl import RL
 from schemas.ops.bindings import BINDINGS
 from schemas.ops.tombstones import TOMBSTONES
 from schemas.silver.eval_samples import EVAL_SAMPLES
-from schemas.silver.task_stats import TASK_STATS
 from schemas.table import LAKE_SCHEMA_VERSION, Table
 from udfs.killpoints import reach
 
@@ -41,12 +42,14 @@ class Step:
         version: schema version of the lake afterwards.
         what: in words.
         adds: tables that it creates; creating one that is there is nothing, so that a killed step is simply done again.
-        notes: what an older lake then lacks, and how to get it; looked at before the step.
+        fills: writes what the new tables need from the old ones; done again, it finds what is written.
+        notes: what is made of older rows; looked at before the step.
     """
 
     version: int
     what: str
     adds: tuple[Table, ...]
+    fills: Callable[[SparkSession, Lake, Config], None]
     notes: Callable[[Lake], list[str]]
 
 
@@ -57,7 +60,7 @@ class Migration:
     Attributes:
         found: schema version that the lake had.
         steps: to be taken, in order; none where the lake is current.
-        notes: what the lake lacks afterwards, and how to get it.
+        notes: what is made of older rows.
     """
 
     found: int
@@ -65,18 +68,13 @@ class Migration:
     notes: tuple[str, ...]
 
 
-def _rounds_without_rl(lake: Lake) -> list[str]:
-    held = lake.slices(RL)
-    missing = sorted(int(value) for value in lake.slices(TASK_STATS) if value not in held)
-    if not missing:
-        return []
-    named = ", ".join(map(str, missing))
-    note = f"gold.rl holds nothing for round {named}, closed before this table was; later rounds fill theirs. "
-    return [note + "To fill these as well, run for each: verilake feedback --round N --restate"]
+def _rl_notes(lake: Lake) -> list[str]:
+    missing = ", ".join(map(str, rounds_without_rl(lake)))
+    return [f"gold.rl of round {missing}: made from the tables, by the [feedback] settings in force now"] if missing else []
 
 
 STEPS: tuple[Step, ...] = (
-    Step(2, "tables of publication, binding, evaluation and takedown", (RL, EVAL_SAMPLES, BINDINGS, TOMBSTONES), _rounds_without_rl),
+    Step(2, "tables of publication, binding, evaluation and takedown", (RL, EVAL_SAMPLES, BINDINGS, TOMBSTONES), fill_rl, _rl_notes),
 )
 
 
@@ -116,11 +114,12 @@ def plan_migration(lake: Lake) -> Migration:
     return Migration(found, steps, tuple(note for step in steps for note in step.notes(lake)))
 
 
-def migrate(lake: Lake, session: Callable[[], SparkSession]) -> Migration:
+def migrate(lake: Lake, config: Config, session: Callable[[], SparkSession]) -> Migration:
     """Take the steps that are left, each whole before its version is written; returns what was done.
 
     Args:
         lake: the lake.
+        config: settings in force.
         session: makes the Spark session; not called where nothing is to do.
 
     Raises:
@@ -131,7 +130,9 @@ def migrate(lake: Lake, session: Callable[[], SparkSession]) -> Migration:
     with exclusive(lake.root / ".locks", "migration"):
         migration = plan_migration(lake)  # another process may have taken them meanwhile
         for step in migration.steps:
-            _create_all(session(), lake, step.adds)
+            spark = session()
+            _create_all(spark, lake, step.adds)
+            step.fills(spark, lake, config)
             reach(f"migrate/{step.version}")
             _write_version(lake, step.version)
     return migration

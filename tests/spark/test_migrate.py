@@ -9,22 +9,30 @@ import signal
 import subprocess
 import sys
 
+import pyarrow as pa
 import pytest
 
+from jobs.config import load_config
 from jobs.context import JobContext
 from jobs.lake.errors import LakeVersionError
 from jobs.lake.layout import VERSION_FILE, Lake
 from jobs.lake.migrate import STEPS, create_tables, migrate, plan_migration, table_version
+from jobs.lake.types import spark_schema
 from jobs.lake.write import SliceWrite, write_slice
 from jobs.views.status import read_status
 from jobs.workspace import Workspace
 from schemas.bronze.documents import DOCUMENTS
 from schemas.gold.alerts import ALERTS
+from schemas.gold.prompts import PROMPTS
 from schemas.gold.rl import RL
+from schemas.gold.round_plan import ROUND_PLAN
+from schemas.gold.tasks import TASKS
 from schemas.ops.bindings import BINDINGS
 from schemas.ops.tombstones import TOMBSTONES
 from schemas.silver.eval_samples import EVAL_SAMPLES
+from schemas.silver.task_stats import TASK_STATS
 from schemas.table import LAKE_SCHEMA_VERSION
+from tests.lake_rows import filled
 
 pytestmark = pytest.mark.spark
 
@@ -65,7 +73,7 @@ def test_migrate_creates_what_is_missing_and_leaves_the_rest_and_a_second_run_ha
     assert [step.version for step in planned.steps] == [2]
     assert not lake.path(RL).exists(), "looking changes nothing"
 
-    done = migrate(lake, lambda: spark)
+    done = migrate(lake, load_config(), lambda: spark)
 
     assert (done.found, done.steps) == (1, STEPS)
     assert lake.schema_version() == LAKE_SCHEMA_VERSION
@@ -74,16 +82,34 @@ def test_migrate_creates_what_is_missing_and_leaves_the_rest_and_a_second_run_ha
         assert made.schema() == fresh.schema()
         assert made.metadata().configuration == fresh.metadata().configuration
     assert lake.slices(ALERTS)["1"].fingerprint == "f1"
-    assert migrate(lake, lambda: pytest.fail("a current lake needs no session")).steps == ()
+    assert migrate(lake, load_config(), lambda: pytest.fail("a current lake needs no session")).steps == ()
 
 
-def test_rounds_that_closed_before_gold_rl_was_are_named(older, spark):
-    from schemas.silver.task_stats import TASK_STATS
-
+def test_gold_rl_of_rounds_that_closed_before_it_was_is_made_from_the_tables(older, spark):
     lake = Lake(older.lake_root)
-    empty = spark.read.format("delta").load(str(lake.path(TASK_STATS)))
-    write_slice(spark, lake, SliceWrite(TASK_STATS, "2", "f1", "test"), lambda: empty)
-    assert "round 2" in migrate(lake, lambda: spark).notes[0]
+    rows = {
+        (TASKS, "ingest=i"): filled(
+            TASKS, task_id="t", version=1, origin="ingest=i", split="train", status="active", doc_id="d", answer="4"
+        ),
+        (PROMPTS, "ingest=i"): filled(PROMPTS, prompt_id="p", origin="ingest=i", task_id="t", task_version=1, text="what?"),
+        (ROUND_PLAN, "2"): filled(ROUND_PLAN, round=2, prompt_id="p", task_id="t", task_version=1, role="train", n_samples=4),
+        (TASK_STATS, "2"): filled(TASK_STATS, round=2, prompt_id="p", task_id="t", role="train", n=4, n_valid=4, k=1),
+    }
+    for (table, value), row in rows.items():
+        frame = spark.createDataFrame(pa.Table.from_pylist([row], schema=table.schema), spark_schema(table.schema))
+        write_slice(spark, lake, SliceWrite(table, value, "f1", "test"), lambda frame=frame: frame)
+    assert "round 2" in migrate(lake, load_config(), lambda: spark).notes[0]
+    (made,) = lake.delta(RL).to_pyarrow_table().to_pylist()
+    assert [made[name] for name in ("round", "prompt_id", "prompt", "answer", "n_valid", "k", "doc_id")] == [
+        2,
+        "p",
+        "what?",
+        "4",
+        4,
+        1,
+        "d",
+    ]
+    assert lake.slices(RL)["2"].fingerprint == "f1", "that of the feedback which closed the round"
 
 
 def test_a_fingerprint_carries_the_version_of_the_table_not_of_the_lake():
@@ -98,7 +124,7 @@ def test_a_migration_that_dies_leaves_the_old_version_and_the_next_one_completes
     script = (
         "import sys; from pathlib import Path; from jobs.lake.migrate import migrate; from jobs.lake.layout import Lake;"
         "from jobs.session import build_session; from jobs.config import load_config;"
-        "migrate(Lake(Path(sys.argv[1])), lambda: build_session(load_config()))"
+        "migrate(Lake(Path(sys.argv[1])), load_config(), lambda: build_session(load_config()))"
     )
     process = subprocess.run(
         [sys.executable, "-c", script, str(older.lake_root)],
@@ -109,6 +135,6 @@ def test_a_migration_that_dies_leaves_the_old_version_and_the_next_one_completes
     assert process.returncode == -signal.SIGKILL, process.stderr.decode()[-2000:]
     lake = Lake(older.lake_root)
     assert lake.schema_version() == 1
-    migrate(lake, lambda: spark)
+    migrate(lake, load_config(), lambda: spark)
     assert lake.schema_version() == LAKE_SCHEMA_VERSION
     assert all(lake.delta(table).schema() for table in ADDED)

@@ -57,7 +57,9 @@ def rows_of_lake():
     prompts = [filled(PROMPTS, prompt_id=f"{d}p", origin=f"ingest={INGEST}", task_id=f"{d}q", task_version=1, text=said[d]) for d in kept]
     plan = [filled(ROUND_PLAN, round=1, prompt_id=f"{d}p", task_id=f"{d}q", role="eval", why="eval_fixed") for d in kept]
     sampled = [filled(TRAJECTORIES, trajectory_id=f"{d}t", round=1, prompt_id=f"{d}p", task_id=f"{d}q", status="completed") for d in kept]
-    turns = [filled(INTERACTIONS, trajectory_id=f"{d}t", round=1, content=said[d]) for d in kept]
+    turns = [
+        filled(INTERACTIONS, trajectory_id=f"{d}t", round=1, content=f"{said[d]} {CANARY}") for d in kept
+    ]  # a policy quotes what it read elsewhere
     sft = [filled(SFT, round=1, sft_id=f"{d}s", prompt_id=f"{d}p", task_id=f"{d}q", trajectory_id=f"{d}t", response=said[d]) for d in kept]
     replies = [filled(REPLIES, request_hash=f"{d}r", run_id="run", ingest_id=INGEST, doc_id=d, reply=said[d]) for d in kept]
     rejects = [filled(REJECTS, ingest_id=INGEST, path="f", position=1, reason="duplicate_record", first_bytes=TEXTS[BAD].encode()),
@@ -188,7 +190,8 @@ def test_after_a_purge_no_byte_is_found_and_no_slice_looks_stale(ctx):
     before = slices(ctx)
     assert len(grep(ctx.workspace.root)) > 20
     done = takedown.run(ctx, Selector(licence=("all rights",)), reason="r", purge=True)
-    assert (done.purged["gold.sft"], done.purged["bronze.documents"], done.purged["bronze.rejects"]) == (1, 2, 1)
+    assert (done.purged["gold.sft"], done.purged["bronze.documents"]) == (1, 2)
+    assert done.blanked == {"silver.interactions": 2, "bronze.rejects": 1}
     check_purged(ctx, before)
     again = takedown.run(ctx, Selector(licence=("all rights",)), reason="r", purge=True)
     assert (again.purged, again.removed, again.new) == ({}, (), 0), "a source that is gone is still known by its tombstone"
