@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from jobs.lake.layout import Lake
 from jobs.lake.write import SliceWrite, read_table, write_slice
+from jobs.ledger import read_events
 from schemas.conf import Config
 from schemas.gold.prompts import PROMPTS
 from schemas.gold.rl import RL
 from schemas.gold.round_plan import ROUND_PLAN
 from schemas.gold.tasks import TASKS
+from schemas.ops.rounds import ROUNDS
 from schemas.silver.task_stats import TASK_STATS
 
 if TYPE_CHECKING:
@@ -21,8 +24,10 @@ if TYPE_CHECKING:
 
 def rounds_without_rl(lake: Lake) -> list[int]:
     """Rounds that were closed before gold.rl was."""
-    held = lake.slices(RL)
-    return sorted(int(value) for value in lake.slices(TASK_STATS) if value not in held)
+    held, counted = lake.slices(RL), lake.slices(TASK_STATS)
+    # Not those whose feedback has died half-way: it will write gold.rl itself.
+    closed = {str(event["round"]) for event in read_events(lake, ROUNDS) if event["state"] == "closed"}
+    return sorted(int(value) for value in closed if value in counted and value not in held)
 
 
 def fill_rl(spark: SparkSession, lake: Lake, config: Config) -> None:
@@ -32,9 +37,7 @@ def fill_rl(spark: SparkSession, lake: Lake, config: Config) -> None:
     """
     for number in rounds_without_rl(lake):
         fingerprint = lake.slices(TASK_STATS)[str(number)].fingerprint
-        write_slice(
-            spark, lake, SliceWrite(RL, str(number), fingerprint, "migrate"), lambda number=number: _offered(spark, lake, config, number)
-        )
+        write_slice(spark, lake, SliceWrite(RL, str(number), fingerprint, "migrate"), partial(_offered, spark, lake, config, number))
 
 
 def _offered(spark: SparkSession, lake: Lake, config: Config, number: int) -> DataFrame:

@@ -19,6 +19,7 @@ from jobs.lake.layout import VERSION_FILE, Lake
 from jobs.lake.migrate import STEPS, create_tables, migrate, plan_migration, table_version
 from jobs.lake.types import spark_schema
 from jobs.lake.write import SliceWrite, write_slice
+from jobs.ledger import append_event
 from jobs.views.status import read_status
 from jobs.workspace import Workspace
 from schemas.bronze.documents import DOCUMENTS
@@ -28,6 +29,7 @@ from schemas.gold.rl import RL
 from schemas.gold.round_plan import ROUND_PLAN
 from schemas.gold.tasks import TASKS
 from schemas.ops.bindings import BINDINGS
+from schemas.ops.rounds import ROUNDS
 from schemas.ops.tombstones import TOMBSTONES
 from schemas.silver.eval_samples import EVAL_SAMPLES
 from schemas.silver.task_stats import TASK_STATS
@@ -98,6 +100,8 @@ def test_gold_rl_of_rounds_that_closed_before_it_was_is_made_from_the_tables(old
     for (table, value), row in rows.items():
         frame = spark.createDataFrame(pa.Table.from_pylist([row], schema=table.schema), spark_schema(table.schema))
         write_slice(spark, lake, SliceWrite(table, value, "f1", "test"), lambda frame=frame: frame)
+    assert plan_migration(lake).notes == (), "its feedback may have died half-way"
+    append_event(lake, ROUNDS, filled(ROUNDS, event_id="e", round=2, state="closed", seq=4))
     assert "round 2" in migrate(lake, load_config(), lambda: spark).notes[0]
     (made,) = lake.delta(RL).to_pyarrow_table().to_pylist()
     assert [made[name] for name in ("round", "prompt_id", "prompt", "answer", "n_valid", "k", "doc_id")] == [
