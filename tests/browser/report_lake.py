@@ -84,8 +84,7 @@ class Rows:
 
 def hostile_rows(rounds: int = 3, types: int = 4) -> Rows:
     """A lake of ``rounds`` closed rounds and ``types`` task types (four before the last round) whose every text is hostile or unruly; its sums hold."""
-    rows, texts = Rows(), (*HOSTILE, *UNRULY)
-    say = lambda at: texts[at % len(texts)]  # noqa: E731
+    rows = Rows()
     ingest = ident("ingest")
     rows.add(
         "ops.job_runs",
@@ -98,9 +97,7 @@ def hostile_rows(rounds: int = 3, types: int = 4) -> Rows:
         counts=canonical_json({"input": types}),
         seconds=12.5,
     )
-    kinds = [f"type_{at:02d}" if at else HOSTILE[0] for at in range(types)]
-    if types > 1:
-        kinds[1] = "t" * 200
+    kinds = _kinds(types)
     for at, kind in enumerate(kinds):
         doc, task = ident("doc", at), ident("task", at)
         rows.add("bronze.documents", doc_id=doc, ingest_id=ingest, ingest_seq=1, source="s", uri=say(at), text=say(at), metadata="{}")
@@ -139,15 +136,25 @@ def hostile_rows(rounds: int = 3, types: int = 4) -> Rows:
                 "gold.prompts", prompt_id=ident("prompt", at, form), origin=f"ingest={ingest}", task_id=task, task_version=1, form=form
             )
     for number in range(1, rounds + 1):
-        _add_round(rows, number, kinds if number == rounds else kinds[:4], say, full=number == rounds)
+        add_round(rows, number, types if number == rounds else min(types, 4), full=number == rounds)
     return rows
 
 
-def _add_round(rows, number, kinds, say, *, full) -> None:
+def _kinds(types: int) -> list[str]:
+    return [HOSTILE[0], "t" * 200, *(f"type_{at:02d}" for at in range(2, types))][:types]
+
+
+def say(at: int) -> str:
+    """One of the texts, in turn."""
+    texts = (*HOSTILE, *UNRULY)
+    return texts[at % len(texts)]
+
+
+def add_round(rows: Rows, number: int, types: int, *, full: bool = True) -> None:
     """Each task is asked for training and, in its other form, as held out; 4 samples a prompt, number % 4 of them correct in training, 2 held out."""
     samples = 0
-    for at, kind in enumerate(kinds):
-        task, doc = ident("task", at), ident("doc", at)
+    for at, kind in enumerate(_kinds(types)):
+        task = ident("task", at)
         for role, why, form, k in (("train", "in_band", "answer_only", number % 4), ("eval", "eval_fixed", "choice", 2)):
             prompt = ident("prompt", at, form)
             common = {"round": number, "prompt_id": prompt, "task_id": task, "role": role, "task_type": kind}
@@ -155,7 +162,7 @@ def _add_round(rows, number, kinds, say, *, full) -> None:
             rows.add("silver.task_stats", **common, n=4, n_valid=4, k=k, policy_id=f"policy-{number}")
             for index in range(4):
                 samples += 1
-                _add_sample(rows, number, kind, task, prompt, role, index, say, at, k, full=full)
+                _add_sample(rows, number, kind, task, prompt, role, index, at, k, full=full)
         if full:
             rows.add("gold.repair_queue", round=number, task_id=task, task_version=1, prompt_id=ident("prompt", at, "choice"), task_type=kind,
                      question=say(at), gold=say(at + 1), majority_answer=say(at + 2), majority_count=7, n_valid=8, rank=at + 1, why="majority_against_gold")  # fmt: skip
@@ -163,7 +170,6 @@ def _add_round(rows, number, kinds, say, *, full) -> None:
                      value=0.5, bound=0.02, message=say(at))  # fmt: skip
             rows.add("silver.calls", call_id=ident("call", number, at), trajectory_id="", round=number, engine=say(at), price=0.125, prompt_tokens=1000,
                      completion_tokens=10, latency_ms=2.0)  # fmt: skip
-        del doc
     for name, share in (("accepted_share", 0.5), ("null_reward_share", 0.125), ("flagged_share", 0.25), ("rejected_share", 0.25)):
         rows.add("gold.round_metrics", round=number, name=name, slice_kind="all", slice="all", numerator=1, denominator=2, value=share)
     rows.add(
@@ -200,7 +206,7 @@ def _add_round(rows, number, kinds, say, *, full) -> None:
     )
 
 
-def _add_sample(rows, number, kind, task, prompt, role, index, say, at, k, *, full) -> None:
+def _add_sample(rows, number, kind, task, prompt, role, index, at, k, *, full) -> None:
     sample = ident("trajectory", number, prompt, index)
     unknown = role == "eval" and index == 3
     outcome = None if unknown else float(index < k)

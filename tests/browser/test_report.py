@@ -126,7 +126,9 @@ def test_hostile_text_is_text_and_nothing_on_the_page_can_act(browser, page):
 def test_a_policy_of_the_page_itself_would_stop_a_script_that_slipped_in(browser, page, tmp_path):
     # Not even a hole in the escaping may run anything: the page forbids every script, and its own style is known by its hash.
     holed = tmp_path / "holed.html"
-    holed.write_text(page.read_text("utf-8").replace("</main>", "<script>window.pwned=1</script><img src=x onerror='window.pwned=1'></main>"), "utf-8")
+    holed.write_text(
+        page.read_text("utf-8").replace("</main>", "<script>window.pwned=1</script><img src=x onerror='window.pwned=1'></main>"), "utf-8"
+    )
     browser.open(holed.as_uri())
     assert browser.run("return document.scripts.length") == 1
     assert browser.run("return typeof window.pwned") == "undefined"
@@ -189,7 +191,9 @@ def test_the_keyboard_reaches_everything_in_order_and_one_sees_where_it_is(brows
         found = browser.run(_FOCUS)
         assert found["at"] == at, f"after {found['what']}"
         assert found["seen"], f"focus of {found['what']} {at} cannot be seen"
-    kinds = browser.run("return [...document.querySelectorAll('.scroll')].map(e => [e.tabIndex, e.getAttribute('role'), !!e.getAttribute('aria-label')])")
+    kinds = browser.run(
+        "return [...document.querySelectorAll('.scroll')].map(e => [e.tabIndex, e.getAttribute('role'), !!e.getAttribute('aria-label')])"
+    )
     assert len(kinds) >= 8
     assert all(kind == [0, "region", True] for kind in kinds)
 
@@ -235,7 +239,9 @@ def test_printed_the_page_hides_nothing_that_scrolls(browser, page):
     browser.look(1280)
     browser.cdp("Emulation.setEmulatedMedia", media="print")
     browser.open(page.as_uri())
-    cut = browser.run("return [...document.querySelectorAll('.scroll')].filter(e => getComputedStyle(e).overflowX !== 'visible' || getComputedStyle(e).maxHeight !== 'none').length")
+    cut = browser.run(
+        "return [...document.querySelectorAll('.scroll')].filter(e => getComputedStyle(e).overflowX !== 'visible' || getComputedStyle(e).maxHeight !== 'none').length"
+    )
     assert cut == 0
     assert browser.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
     browser.cdp("Emulation.setEmulatedMedia", media="")
