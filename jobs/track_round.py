@@ -49,7 +49,7 @@ def run(ctx: JobContext, round_no: int) -> JobReport:
         TrackingUriError: ``track.uri`` cannot be used.
         UnknownMetricError: the round's pin holds a figure that conf/metrics.toml does not know.
     """
-    held = _published(ctx).get(round_no)
+    held = _published(ctx, round_no).get(round_no)
     if held is None:
         raise NotPublishedError.from_round(round_no)
     return _track(ctx, [held])[0]
@@ -81,8 +81,8 @@ def _pending(ctx: JobContext, published: dict[int, Publication]) -> list[int]:
     return [number for number, held in published.items() if held.fingerprint(where, _experiment(ctx, held)) not in done]
 
 
-def _published(ctx: JobContext) -> dict[int, Publication]:
-    return publications(ctx.workspace, read_events(ctx.lake, BINDINGS))
+def _published(ctx: JobContext, only: int | None = None) -> dict[int, Publication]:
+    return publications(ctx.workspace, read_events(ctx.lake, BINDINGS), only)
 
 
 def _logged(ctx: JobContext) -> set[str]:

@@ -144,7 +144,7 @@ def add_round(workspace, round_no, *, policy="reader-000000000000", stats=None, 
     ))  # fmt: skip
 
 
-def publish(workspace, round_no, *, attempt=1, campaign="verilake", conf=None, policy="reader-000000000000", figures=None):
+def publish(workspace, round_no, *, attempt=1, campaign="verilake", conf=None, policy="reader-000000000000", figures=None, cached=False):
     """Sets and pin of a closed round, in the files that a publication lays."""
     sets = {}
     for dataset in ALL_SETS:
@@ -189,16 +189,29 @@ def publish(workspace, round_no, *, attempt=1, campaign="verilake", conf=None, p
     (workspace.root / "pins").mkdir(exist_ok=True)
     path = f"pins/round-{round_no}.json"
     (workspace.root / path).write_text(canonical_json(pin.model_dump(mode="json")) + "\n", "utf-8")
-    history = History(workspace.root)
-    history.tag(
-        pin.tag,
-        history.commit(
-            [path],
-            f"Publish {pin.tag}\n\n{TRAILER} {pin.tag} {hashlib.sha256(canonical_json(pin.model_dump(mode='json')).encode()).hexdigest()[:32]}\n",
-            AT,
-        ),
-    )
+    paths = [path, *([_into_cache(workspace)] if cached else [])]
+    history, mark = History(workspace.root), hashlib.sha256((workspace.root / path).read_bytes()).hexdigest()[:32]
+    history.tag(pin.tag, history.commit(paths, f"Publish {pin.tag}\n\n{TRAILER} {pin.tag} {mark}\n", AT))
     return pin
+
+
+def _into_cache(workspace):
+    """The sets into DVC's cache as `dvc commit` lays them, and dvc.lock; returns the lock's path."""
+    outs = []
+    for dataset in ALL_SETS:
+        paths = sorted((workspace.root / "datasets" / dataset.name).iterdir())
+        entries = [{"md5": _object(workspace, path.read_bytes()), "relpath": path.name} for path in paths]
+        outs.append({"path": f"datasets/{dataset.name}", "md5": _object(workspace, json.dumps(entries).encode(), ".dir")})
+    (workspace.root / "dvc.lock").write_text(json.dumps({"schema": "2.0", "stages": {"publish": {"outs": outs}}}))
+    return "dvc.lock"
+
+
+def _object(workspace, content, suffix=""):
+    md5 = hashlib.md5(content, usedforsecurity=False).hexdigest() + suffix
+    path = workspace.root / ".dvc" / "cache" / "files" / "md5" / md5[:2] / md5[2:]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return md5
 
 
 _STORES = []

@@ -55,12 +55,13 @@ class Publication:
         return content_id("track_round", FORMAT, self.sha256, list(self.trained), where.key, experiment)
 
 
-def publications(workspace: Workspace, events: Iterable[dict[str, object]]) -> dict[int, Publication]:
+def publications(workspace: Workspace, events: Iterable[dict[str, object]], only: int | None = None) -> dict[int, Publication]:
     """Round -> its newest publication, in order; a pin whose tag is not set yet is none.
 
     Args:
         workspace: where.
         events: of ops.bindings.
+        only: one round; all where None.
 
     Raises:
         DamagedPinError: a file is no pin.
@@ -71,7 +72,8 @@ def publications(workspace: Workspace, events: Iterable[dict[str, object]]) -> d
     history, found = History(workspace.root), {}
     tagged = {held.tag: held.commit for held in history.publications()} if history.exists() else None
     for path in sorted((workspace.root / "pins").glob("round-*.json")):
-        if (match := _PIN.fullmatch(path.name)) is None:
+        match = _PIN.fullmatch(path.name)
+        if match is None or only not in {None, int(match[1])}:
             continue
         raw = path.read_bytes()
         pin = _parse(path, raw, int(match[1]))

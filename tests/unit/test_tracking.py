@@ -197,6 +197,32 @@ def test_artifacts_are_the_pin_the_manifests_the_report_figures_and_readable_row
     assert not (folder / "samples" / "regression.jsonl").exists()  # a set without rows
 
 
+def test_a_round_that_is_logged_late_has_its_own_sets_from_the_cache(tmp_path, migrated, looked):
+    workspace = lay(tmp_path / "ws")
+    shutil.copyfile(migrated, workspace.root / "mlflow.db")
+    add_round(workspace, 1)
+    publish(workspace, 1, cached=True)
+    held = {path.parent.name: path.read_bytes() for path in (workspace.root / "datasets").glob(f"*/{MANIFEST_FILE}")}
+    add_round(workspace, 2)
+    publish(workspace, 2, cached=True)
+    assert held["rl"] != (workspace.root / "datasets" / "rl" / MANIFEST_FILE).read_bytes()
+    ctx = JobContext(workspace, load_config(workspace.root), now=NOW, job_run_id="test")
+    track_round.run(ctx, 1)
+    _, (run,), _ = looked(ctx)
+    folder = workspace.root / "mlartifacts" / run.info.run_id / "artifacts"
+    assert {path.stem: path.read_bytes() for path in (folder / "manifests").iterdir()} == held
+    lines = [json.loads(line) for line in (folder / "samples" / "rl.jsonl").read_text().splitlines()]
+    assert [line["prompt_id"] for line in lines] == ["rl-1-0", "rl-1-1", "rl-1-2"]
+    lock = {out["path"]: out["md5"] for out in json.loads(git_show(workspace, "round-1:dvc.lock"))["stages"]["publish"]["outs"]}
+    for item in run.inputs.dataset_inputs:
+        tags = {tag.key: tag.value for tag in item.tags}
+        assert tags["verilake.dvc_md5"] == lock[f"datasets/{item.dataset.name}"]
+
+
+def git_show(workspace, what):
+    return subprocess.run(["git", "-C", str(workspace.root), "show", what], capture_output=True, check=True).stdout
+
+
 def test_logging_again_adds_nothing(make, looked):
     ctx = make()
     track_round.run_pending(ctx)
