@@ -58,7 +58,7 @@ class Quotes:
     """What quotes the documents.
 
     Attributes:
-        ids: kind of id -> rows to be removed, of tables as of published files.
+        ids: kind of id -> rows to be removed, of tables as of published files; ``quoting``: trajectories, by which pages that show them are told.
         blanked: table -> rows that were blanked.
         removed: files of older versions that were removed.
     """
@@ -95,8 +95,9 @@ def blank_quotes(spark: SparkSession, lake: Lake, doc_ids: Iterable[str], takedo
             hits = _hits(spark, lake, table, shown, list(table.key), words)
             removed += _blank(spark, lake, table, hits, values, takedown_id, blanked)
             if table is INTERACTIONS:
-                said = {key.split("/")[0]: places for key, places in hits.items()}
-                removed += _blank_tokens(spark, lake, set(said), takedown_id, blanked)
+                said = {key.split("/")[0] for key in hits}
+                ids["quoting"] = frozenset(said)
+                removed += _blank_tokens(spark, lake, said, takedown_id, blanked)
     finally:
         words.unpersist()
     return Quotes(ids, blanked, tuple(removed))
