@@ -189,9 +189,13 @@ class History:
         """A committed publication that died before its tag."""
         if self.resolve("HEAD") is None:
             return None
-        said = self.git("log", "-1", "--format=%H%x00%B", "--fixed-strings", f"--grep={TRAILER} {tag} ").decode("utf-8", "replace")
-        commit, _, message = said.partition("\x00")
-        return _published(tag, commit.strip(), message)
+        listed = self.git("log", "--format=%H%x00%B%x01", "--fixed-strings", f"--grep={TRAILER} {tag} ").decode("utf-8", "replace")
+        for entry in listed.split("\x01"):
+            commit, _, message = entry.strip().partition("\x00")
+            published = _published(tag, commit, message)
+            if published is not None:
+                return published
+        return None
 
     def newest(self, round_no: int) -> Published:
         """The newest publication of a round.
