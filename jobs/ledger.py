@@ -55,7 +55,8 @@ def append_events(lake: Lake, table: Table, events: Sequence[Mapping[str, Any]])
         new = {event["event_id"]: dict(event) for event in events if event["event_id"] not in held}
         if not new:
             return 0
-        rows = pa.Table.from_pylist(list(new.values()), schema=table.schema)
+        # Without comments: those of the table, which may be of an earlier version, must not be merged with ours.
+        rows = pa.Table.from_pylist(list(new.values()), schema=pa.schema([field.remove_metadata() for field in table.schema]))
         for attempt in range(_ATTEMPTS):
             try:
                 write_deltalake(str(lake.path(table)), rows, mode="append")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
@@ -30,6 +31,15 @@ def test_an_event_is_written_once(lake):
     assert append_event(lake, ROUNDS, event(1)) is True
     assert append_event(lake, ROUNDS, event(1)) is False
     assert [row["event_id"] for row in read_events(lake, ROUNDS)] == ["e1"]
+
+
+def test_a_table_with_the_comments_of_an_earlier_version_takes_events_and_keeps_them(tmp_path):
+    lake = Lake(tmp_path / "lake")
+    older = pa.schema([field.with_metadata({"comment": "as it was"}) for field in ROUNDS.schema])
+    write_deltalake(str(lake.path(ROUNDS)), older.empty_table(), mode="ignore")
+    assert append_event(lake, ROUNDS, event(1)) is True
+    assert [row["event_id"] for row in read_events(lake, ROUNDS)] == ["e1"]
+    assert {field.metadata["comment"] for field in lake.delta(ROUNDS).schema().fields} == {"as it was"}
 
 
 def test_events_of_one_call_are_one_commit_and_known_ones_are_left_out(lake):
