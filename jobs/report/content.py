@@ -7,6 +7,7 @@ from typing import Any
 
 from jobs.config import load_config
 from jobs.report import tables
+from jobs.report.contrast import Contrast, contrast
 from jobs.report.headlines import Headline, headlines
 from jobs.report.rounds import RoundFacts, read_rounds
 from jobs.report.samples import Sample, read_samples
@@ -24,6 +25,7 @@ class Content:
     Attributes:
         round: the reported round, the last of ``rounds``.
         before: the closed round before it.
+        contrast: this round against that one; None in a first round.
         parts: parts of the plan that occur in ``by_type`` or ``by_form``, with their titles.
         sums: of the funnel that concern this round or an ingest; failing ones of other rounds too.
         sums_held: sums of the whole lake that hold, and how many there are.
@@ -33,6 +35,7 @@ class Content:
     round: RoundFacts
     before: RoundFacts | None
     rounds: list[RoundFacts]
+    contrast: Contrast | None
     headlines: list[Headline]
     by_type: list[Slice]
     by_form: list[Slice]
@@ -59,12 +62,13 @@ def collect(workspace: Workspace, reader: LakeReader, round_no: int) -> Content:
     """
     rounds = read_rounds(workspace, reader, round_no)
     now, before = rounds[-1], rounds[-2] if len(rounds) > 1 else None
+    against = contrast(workspace, before.round, now.round) if before else None
     by_type, by_form = rates_by_type(reader, round_no), rates_by_form(reader, round_no)
     sums = [item for item in read_funnel(workspace, reader).sums if _until(item, round_no)]
     failing = [item for item in sums if item.holds is False]
     return Content(
         campaign=now.pin.campaign if now.pin else load_config(workspace.root).campaign.name,
-        round=now, before=before, rounds=rounds, headlines=headlines(now, before), by_type=by_type, by_form=by_form,
+        round=now, before=before, rounds=rounds, contrast=against, headlines=headlines(now, before, against), by_type=by_type, by_form=by_form,
         parts=parts_of([*by_type, *by_form]), lengths=length_spread(reader, round_no), rewards=reward_spread(reader, round_no),
         reasons=tables.plan_reasons(reader, round_no), changes=tables.changes(reader, round_no, before.round) if before else [],
         alerts=tables.alerts(reader, round_no), repairs=tables.repairs(reader, round_no), pool=tables.pool(reader),

@@ -87,7 +87,10 @@ def bounds(interval: tuple[float, float] | None) -> str:
 
 def points(value: float | None) -> str:
     """A difference of shares in points of a per cent."""
-    return NONE if value is None else f"{value * 100:+.1f}".replace("-", "−")
+    if value is None:
+        return NONE
+    said = f"{value * 100:+.1f}".replace("-", "−")
+    return "0.0" if said in {"+0.0", "−0.0"} else said
 
 
 def figure(value: float | None) -> str:

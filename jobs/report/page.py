@@ -10,6 +10,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from jobs.report import charts, marks
 from jobs.report.content import Content
+from jobs.report.contrast import sides
 from jobs.report.rounds import RoundFacts
 from jobs.report.spread import OUTCOMES
 from jobs.report.tables import REASONS
@@ -27,14 +28,14 @@ def render(content: Content) -> str:
         loader=FunctionLoader(_source), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters |= {
-        "name": marks.name, "cell": marks.cell, "block": marks.block, "plain": marks.plain, "count": marks.count, "share": marks.share, "bounds": marks.bounds,
+        "name": marks.name, "cell": marks.cell, "block": marks.block, "plain": marks.plain, "count": marks.count, "share": marks.share, "bounds": marks.bounds, "points": marks.points,
         "figure": marks.figure, "seconds": marks.seconds, "size": marks.size, "moment": marks.moment,
     }  # fmt: skip
     style = environment.get_template("style.css").render()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     page = environment.get_template("page.html.j2").render(
         c=content, style_hash=f"sha256-{digest}", trend=_trend(content.rounds), whisker=charts.whisker, columns=charts.columns, stack=charts.stack,
-        sum_parts=sum_parts, waiting=WAITING, reasons=REASONS, outcomes=OUTCOMES, folded=_FOLDED, paid=sum(cost.price for cost in content.costs),
+        sum_parts=sum_parts, sides=sides, waiting=WAITING, reasons=REASONS, outcomes=OUTCOMES, folded=_FOLDED, paid=sum(cost.price for cost in content.costs),
     )  # fmt: skip
     return page + "\n"
 

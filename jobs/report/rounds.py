@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -10,9 +9,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from jobs.publish.history import TAG, History
 from jobs.report.solve import Rate, rates_by_round
 from jobs.views.reader import LakeReader, alias
 from jobs.workspace import Workspace
+from schemas.errors import VerilakeError
 from schemas.gold.alerts import ALERTS
 from schemas.gold.preferences import PREFERENCES
 from schemas.gold.repair_queue import REPAIR_QUEUE
@@ -38,6 +39,7 @@ class RoundFacts:
         figures: shares over all samples of the round, and their number, by the names of gold.round_metrics.
         counts: rows of the plan (prompts, tasks) and of what went out (sft, preferences, repairs, alerts).
         pin: its publication, None where there is none.
+        commit: of the newest round's tag.
         pin_fault: why a pin that lies there could not be read.
     """
 
@@ -86,12 +88,11 @@ def read_rounds(workspace: Workspace, reader: LakeReader, last: int) -> list[Rou
             break
         closed = newest.get((number, "closed"), {})
         pin, fault = _pin(workspace.root / "pins" / f"round-{number}.json")
-        published = newest.get((number, "published"), {})
         out.append(
             RoundFacts(
                 round=number, policy_id=closed.get("policy_id") or plans.get(number, {}).get("policy_id") or "", closed_at=closed.get("at"),
                 rates=rates.get(number, {}), figures=figures.get(number, {}), counts=counts.get(number, {}), pin=pin,
-                commit=_commit(published), pin_fault=fault,
+                commit=_commit(workspace, pin) if number == last else None, pin_fault=fault,
             )
         )  # fmt: skip
     return out
@@ -102,13 +103,14 @@ def _ledger(reader: LakeReader) -> dict[tuple[int, str], dict[str, Any]]:
     return {(event["round"], event["state"]): event for event in reader.events(ROUNDS)}
 
 
-def _commit(event: dict[str, Any]) -> str | None:
-    try:
-        detail = json.loads(event.get("detail") or "{}")
-    except ValueError:
+def _commit(workspace: Workspace, pin: Pin | None) -> str | None:
+    """The commit of the pin's tag; None where the workspace's history has no such tag (or none that git takes for one)."""
+    if pin is None or not TAG.fullmatch(pin.tag):
         return None
-    found = detail.get("commit") if isinstance(detail, dict) else None
-    return found if isinstance(found, str) and found else None
+    try:
+        return History(workspace.root).resolve(f"refs/tags/{pin.tag}")
+    except VerilakeError:
+        return None
 
 
 def _pin(path: Path) -> tuple[Pin | None, str | None]:

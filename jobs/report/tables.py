@@ -25,10 +25,10 @@ REASONS = {
     "format_share": "a task that constrains the form of its answer, a fixed share",
     "fill_out_of_band": "fills the round: neither in the band nor clearly outside",
     "fill_mastered": "fills the round: nearly always solved",
-    "skew": "evens out task types",
     "eval_fixed": "held out; the same in every round, so that rounds can be compared",
     "eval_collected": "held out; a failure of an earlier round, tried again",
     "eval_fresh": "held out; met for the first time",
+    "probe_base_estimate": "more samples than usual, for a first estimate where policy and task meet for the first time",
     "probe_open_book": "open-book twin of a task: can it be answered with its evidence?",
 }
 #: Jobs in the order of the way of the data.

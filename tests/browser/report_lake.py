@@ -129,7 +129,15 @@ def hostile_rows(rounds: int = 3, types: int = 4) -> Rows:
             "silver.qa_verdicts", qa_id=task, ingest_id=ingest, kind=kind, state="admitted", reason="admitted", probes="[]", evidence="{}"
         )
         rows.add(
-            "gold.tasks", task_id=task, version=1, origin=f"ingest={ingest}", kind=kind, source_kind="corpus", status="active", doc_id=doc
+            "gold.tasks",
+            task_id=task,
+            version=1,
+            origin=f"ingest={ingest}",
+            kind=kind,
+            source_kind="corpus",
+            status="active",
+            doc_id=doc,
+            cluster_id=doc,
         )
         for form in ("answer_only", "choice"):
             rows.add(
@@ -215,6 +223,9 @@ def _add_sample(rows, number, kind, task, prompt, role, index, at, k, *, full) -
              task_type=kind, status="completed", response_length=None if unknown else 10 * index + at, outcome_reward=outcome, worker_id=say(at), raw="{}")  # fmt: skip
     rows.add("silver.trajectory_verdicts", trajectory_id=sample, round=number, state="accepted" if index % 2 else "flagged", reason="accepted" if index % 2 else "bad_format",
              flags=[] if index % 2 else ["bad_format"], evidence="{}")  # fmt: skip
+    rows.add("silver.rewards", trajectory_id=sample, reward_name="correct", verifier_run_id="v", round=number, value=outcome, is_outcome=True,
+             verdict="error" if unknown else "correct" if outcome else "incorrect", verifier_name=say(at), verifier_version="1", extracted_answer=say(at + 4),
+             gold_answer=say(at + 5))  # fmt: skip
     if not full:
         return
     rows.add("silver.interactions", trajectory_id=sample, round=number, turn_index=0, role="user", content=say(at + index))
@@ -227,9 +238,6 @@ def _add_sample(rows, number, kind, task, prompt, role, index, at, k, *, full) -
         content=None if unknown else say(at + index + 3),
         sampled=True,
     )
-    rows.add("silver.rewards", trajectory_id=sample, reward_name="correct", verifier_run_id="v", round=number, value=outcome, is_outcome=True,
-             verdict="error" if unknown else "correct" if outcome else "incorrect", verifier_name=say(at), verifier_version="1", extracted_answer=say(at + 4),
-             gold_answer=say(at + 5))  # fmt: skip
 
 
 def lay(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import shutil
+import subprocess
 from collections import Counter
 from html.parser import HTMLParser
 
@@ -14,11 +15,13 @@ from deltalake import write_deltalake
 
 from jobs.cli.main import run
 from jobs.report import charts, default_target, marks, write_report
+from jobs.report.contrast import sides
 from jobs.report.page import sum_parts
 from jobs.report.samples import read_samples
 from jobs.report.spread import OUTCOMES, _length_bars, _reward_bars, length_spread, reward_spread
 from jobs.report.tables import costs
 from jobs.report.write import ReportError, ReportTargetError
+from jobs.views.changes import Change
 from jobs.views.funnel import Sum
 from jobs.views.reader import LakeReader, NoLakeError
 from jobs.workspace import Workspace
@@ -289,11 +292,43 @@ def test_what_was_published_is_named_and_a_damaged_pin_does_not_lose_the_report(
     assert "pins/round-3.json cannot be read" in html
 
 
-def test_the_commit_is_taken_from_the_ledger_where_it_stands(tmp_path):
-    rows = hostile_rows(1, 1)
-    rows.add("ops.rounds", event_id="p", round=1, state="published", seq=5, policy_id="policy-1", detail='{"commit":"0123456789abcdef"}')
-    html = write_report(lay(tmp_path / "ws", rows, tag="round-1", last=1)).read_text("utf-8")
-    assert "round-1</bdi>, commit <bdi>0123456789ab</bdi>" in html
+def test_the_commit_is_that_of_the_rounds_tag_and_a_tag_from_outside_is_never_asked_for(workspace):
+    def git(*arguments):
+        who = ["-c", "user.name=t", "-c", "user.email=t@localhost"]
+        return subprocess.run(
+            ["git", "-C", str(workspace.root), *who, *arguments], capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    lay_pin(workspace, 3, "round-3")
+    assert "round-3</bdi></dd>" in write_report(workspace).read_text("utf-8")
+    if not (workspace.root / ".git").is_dir():
+        git("init", "-q")
+    git("commit", "-q", "--allow-empty", "-m", "three")
+    git("tag", "round-3")
+    assert f"round-3</bdi>, commit <bdi>{git('rev-parse', 'round-3')[:12]}" in write_report(workspace).read_text("utf-8")
+    lay_pin(workspace, 3, "--output=x")
+    assert "--output=x</bdi></dd>" in write_report(workspace).read_text("utf-8")
+    assert not (workspace.root / "x").exists()
+
+
+def test_two_rounds_are_paired_as_compare_does_and_a_refusal_is_said(tmp_path, page):
+    rows = page.table("Held-out scores, paired by cluster")
+    # Each prompt 2 of 4 in both rounds: no difference in any resample; the two documents are a cluster each.
+    assert rows[1] == ["Fixed set", "50.0 %", "50.0 %", "0.0", "0.0 to 0.0", "2", "2"]
+    other = hostile_rows(2, 2)
+    for row in other.held["gold.round_plan"]:
+        row["n_samples"] += row["round"] if row["role"] == "eval" else 0
+    refused = Page(write_report(lay(tmp_path / "other", other)).read_text("utf-8"))
+    said = words(" ".join(e["text"] for e in refused.elements if e["tag"] in {"p", "dd"}))
+    assert "The scores of the two rounds are not held against each other" in said
+    assert "cannot be compared with round 1" in said
+    assert not [e for e in refused.all("caption") if "paired" in e["text"]]
+
+
+def test_settings_that_differ_are_listed_with_what_went_and_what_came():
+    change = Change("templates", "a@1; b@1; c@1", "a@1; c@2; b@1")
+    assert sides(change) == ("c@1", "c@2")
+    assert sides(Change("policy", None, "p")) == ("", "p")
 
 
 def test_a_lake_whose_ledger_is_gone_is_reported_on_from_its_tables(tmp_path):

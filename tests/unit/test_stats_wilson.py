@@ -12,7 +12,7 @@ from udfs.stats.wilson import Clustered, wilson
 
 
 def of(*prompts):
-    """(k, n) of each prompt."""
+    """(k, n) of each group."""
     rows = [Clustered(1, k, n, k * k, k * n, n * n) for k, n in prompts]
     return functools.reduce(operator.add, rows, Clustered())
 

@@ -7,14 +7,14 @@
 
 Unlike the textbook interval it stays within [0, 1] and says something at 0 of n and n of n.
 
-**Effective samples.** Samples of one prompt resemble each other, so n of them say less than n prompts would. With k_i of n_i samples of
-prompt i of m and p = Σk_i / Σn_i, the variance of a ratio over clusters (L. Kish, Survey Sampling, 1965)::
+**Effective samples.** Samples of one prompt resemble each other, prompts on one document do too, so n of them say less than n documents
+would. With k_i of n_i samples in group i of m (a group: all prompts of one near-duplicate cluster) and p = Σk_i / Σn_i, the variance of a ratio over clusters (L. Kish, Survey Sampling, 1965)::
 
     v = m / (m - 1) · Σ (k_i - p n_i)² / n²
 
 is compared with p (1 - p) / n, that of independent samples; their quotient, at least 1, divides n. An effective n in Wilson's formula keeps
 its coverage in such samples (C. Franco, R. Little, T. Louis, E. Slud, J. Survey Statistics and Methodology 7, 2019). Where the quotient says
-nothing (one prompt, all right, all wrong) the number of prompts is taken, the least that n samples can be worth.
+nothing (one group, all right, all wrong) the number of groups is taken, the least that n samples can be worth.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ Z95 = 1.959963984540054
 
 @dataclass(frozen=True, slots=True)
 class Clustered:
-    """Sums over prompts, all integers, so that any order of adding gives the same interval.
+    """Sums over groups, all integers, so that any order of adding gives the same interval.
 
     Attributes:
-        prompts: prompts with a known sample.
+        groups: groups with a known sample.
         k: correct samples.
         n: samples with a known reward.
-        kk: sum of squares of the prompts' correct samples.
-        kn: sum of products of the prompts' correct and known samples.
-        nn: sum of squares of the prompts' known samples.
+        kk: sum of squares of the groups' correct samples.
+        kn: sum of products of the groups' correct and known samples.
+        nn: sum of squares of the groups' known samples.
     """
 
-    prompts: int = 0
+    groups: int = 0
     k: int = 0
     n: int = 0
     kk: int = 0
@@ -47,9 +47,9 @@ class Clustered:
     nn: int = 0
 
     def __add__(self, other: Clustered) -> Clustered:
-        """Both together; no prompt may be in both."""
+        """Both together; no group may be in both."""
         return Clustered(
-            self.prompts + other.prompts, self.k + other.k, self.n + other.n, self.kk + other.kk, self.kn + other.kn, self.nn + other.nn
+            self.groups + other.groups, self.k + other.k, self.n + other.n, self.kk + other.kk, self.kn + other.kn, self.nn + other.nn
         )
 
     @property
@@ -59,8 +59,8 @@ class Clustered:
 
     @property
     def effective(self) -> float:
-        """Independent samples that these are worth, from ``prompts`` to ``n``."""
-        m, n, k = self.prompts, self.n, self.k
+        """Independent samples that these are worth, from ``groups`` to ``n``."""
+        m, n, k = self.groups, self.n, self.k
         if m < 2 or k in (0, n):
             return float(m)
         # n² Σ(k_i - p n_i)², an integer: no difference of rounded numbers.
