@@ -116,7 +116,7 @@ def _no_killpoint() -> Iterator[None]:
 #: A campaign small enough for a test: a few hundred documents, two rounds of some forty prompts.
 SMALL = (
     "plan.train_prompts=24", "plan.eval_prompts=8", "plan.eval_fresh=4", "plan.eval_collected=4", "plan.probe_prompts=8", "rollout.samples=4", "rollout.base_samples=6",
-    "rollout.prompts_per_shard=12", "convert.docs_per_shard=120", "feedback.repair_min_samples=4",
+    "rollout.prompts_per_shard=12", "convert.docs_per_shard=120", "feedback.repair_min_samples=4", "train.steps=40", "eval.bootstrap=200",
 )  # fmt: skip
 
 
