@@ -20,6 +20,7 @@ from schemas.gold.round_plan import ROUND_PLAN
 from schemas.gold.sft import SFT
 from schemas.gold.tasks import TASKS
 from schemas.ops.job_runs import JOB_RUNS
+from schemas.ops.tombstones import TOMBSTONES
 from schemas.silver.document_verdicts import DOCUMENT_VERDICTS
 from schemas.silver.documents import DOCUMENTS as SILVER_DOCUMENTS
 from schemas.silver.qa import QA
@@ -127,7 +128,7 @@ def _ingests(reader: LakeReader) -> list[str]:
 
 
 def _ingest(reader: LakeReader, ingests: list[str]) -> list[Sum]:
-    """Records = documents + rejects; how many records there were only the ledger knows."""
+    """Records = documents + rejects + what a takedown purged; how many records there were only the ledger knows."""
     tally = _Tally()
     for row in reader.select(f"SELECT ingest_id, count(*) AS n FROM {alias(DOCUMENTS)} GROUP BY ingest_id", DOCUMENTS):
         tally.add(row["ingest_id"], "documents", row["n"])
@@ -136,6 +137,10 @@ def _ingest(reader: LakeReader, ingests: list[str]) -> list[Sum]:
     for event in reader.events(JOB_RUNS):
         if event["job"] == "ingest_corpus" and event["state"] == "finished":
             tally.total[event["scope"].removeprefix("ingest=")] = int(json.loads(event["counts"]).get("input", 0))
+    for event in reader.events(TOMBSTONES):
+        facts = json.loads(event["selector"]).get("document")
+        if event["state"] == "purged" and facts:
+            tally.add(facts["ingest_id"], "purged", 1)
     return tally.sums("ingest", "records", _ingest_scope, ingests, waits=False)
 
 
