@@ -41,6 +41,12 @@ def set_aside(tasks: DataFrame, doc_ids: Iterable[str]) -> DataFrame:
     return _of(tasks, wanted, "left_anti").unionByName(retired)
 
 
+def left_out(documents: DataFrame, doc_ids: Iterable[str]) -> DataFrame:
+    """Documents without those that were taken down."""
+    wanted = sorted(doc_ids)
+    return _of(documents, wanted, "left_anti") if wanted else documents
+
+
 def _of(tasks: DataFrame, doc_ids: Iterable[str], how: str) -> DataFrame:
     from pyspark.sql import functions as F
 

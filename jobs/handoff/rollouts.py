@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from jobs.care.retire import left_out
+from jobs.care.selection import tombstoned
 from jobs.context import JobContext
 from jobs.handoff.commits import collect
 from jobs.handoff.plan import RunSpec, open_run
@@ -117,7 +119,7 @@ def sample(
         LostPromptsError: the lake does not hold every planned prompt.
         HandoffError: the workers could not drain the run.
     """
-    run = open_run(ctx, spec, items, lambda laid: lay_reader(laid, checkpoint, ctx.read(DOCUMENTS, *ingests or [""])))
+    run = open_run(ctx, spec, items, lambda laid: lay_reader(laid, checkpoint, _shown(ctx, ingests)))
     found = sum(run.plan.rows.values())
     if found != prompts:
         raise LostPromptsError.from_counts(what, prompts, found)
@@ -132,3 +134,8 @@ def shard_items(ctx: JobContext, plan: DataFrame) -> DataFrame:
     tasks = ctx.read(TASKS).select("task_id", F.col("version").alias("task_version"), "question", "subject")
     joined = plan.join(prompts, "prompt_id").join(tasks, ["task_id", "task_version"])
     return joined.select(*ROLLOUT_SHARD.names)
+
+
+def _shown(ctx: JobContext, ingests: list[str]) -> DataFrame:
+    """The documents that a policy may read: curated for the round, and not taken down since."""
+    return left_out(ctx.read(DOCUMENTS, *ingests or [""]), tombstoned(ctx.lake))
