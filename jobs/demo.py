@@ -50,6 +50,15 @@ _IN_BAND = """
 SELECT count(*) FILTER (n_valid > 0 AND k > 0 AND k < n_valid) AS mixed, count(*) AS prompts
 FROM silver.task_stats WHERE round = {n} AND role = 'train'
 """
+_MAJORITY = """
+WITH answers AS (
+    SELECT eval_id, prompt_id, extracted_answer, count(*) AS n, bool_or(verdict = 'correct') AS ok
+    FROM silver.eval_samples WHERE eval_set = 'fixed' AND reward IS NOT NULL GROUP BY 1, 2, 3
+), first AS (
+    SELECT *, row_number() OVER (PARTITION BY eval_id, prompt_id ORDER BY n DESC, extracted_answer) AS place FROM answers
+)
+SELECT eval_id, avg(ok::int) FROM first WHERE place = 1 GROUP BY 1
+"""
 _REASONS = {
     "seeded_stratum": "drawn by seed, stratified by task type (a first round knows nothing yet)",
     "in_band": "posterior says the policy solves it between the bounds of the capability band",
@@ -96,12 +105,16 @@ class Training:
         before: mean score of the checkpoint that the round rolled out.
         after: mean score of each training seed's checkpoint.
         change: after minus before over seeds and prompts, with its interval.
+        majority_before: share of prompts whose commonest answer was right: what sharpening alone could reach.
+        majority_after: likewise, mean over the seeds.
     """
 
     prompts: int
     before: float
     after: tuple[float, ...]
     change: Interval
+    majority_before: float
+    majority_after: float
 
 
 def evaluate_training(ctx: JobContext, round_no: int, watch: Watcher) -> Training | None:
@@ -111,12 +124,13 @@ def evaluate_training(ctx: JobContext, round_no: int, watch: Watcher) -> Trainin
     if len(parents) != 1:
         return None
     policies = [*parents, *sorted(row["checkpoint_id"] for row in bound)]
-    held = []
+    held, evals = [], []
     for policy_id in policies:
         watch("eval", f"policy={policy_id}", None)
         report = evaluate_policy.run(ctx, policy_id, round_no=round_no)
         watch("eval", f"policy={policy_id}", report)
-        held.append(eval_scores(LakeReader.open(ctx.workspace), report.scope.partition("=")[2]).fixed)
+        evals.append(report.scope.partition("=")[2])
+        held.append(eval_scores(LakeReader.open(ctx.workspace), evals[-1]).fixed)
     rates = [{p.prompt_id: p.rate for p in side if p.rate is not None} for side in held]
     clusters = {p.prompt_id: p.cluster_id for p in held[0]}
     common = sorted(set.intersection(*(set(side) for side in rates)))
@@ -127,7 +141,9 @@ def evaluate_training(ctx: JobContext, round_no: int, watch: Watcher) -> Trainin
         seed=seed_from("demo", *policies), resamples=ctx.config.eval.bootstrap, confidence=ctx.config.eval.confidence,
     )  # fmt: skip
     means = [sum(side[ident] for ident in common) / len(common) for side in rates]
-    return Training(len(common), means[0], tuple(means[1:]), change)
+    majority = {row[0]: float(row[1]) for row in run_query(ctx.workspace, _MAJORITY).rows}
+    after = [majority[ident] for ident in evals[1:]]
+    return Training(len(common), means[0], tuple(means[1:]), change, majority[evals[0]], sum(after) / len(after))
 
 
 def print_summary(ctx: JobContext, rounds: int, training: Training | None, console: Console) -> None:
@@ -175,6 +191,10 @@ def _print_training(training: Training, confidence: float, console: Console) -> 
             f"\nchange {100 * change.estimate:+.1f} points; {100 * confidence:.0f} % interval {100 * change.low:+.1f} to {100 * change.high:+.1f}"
             " (bootstrap over documents and seeds)"
         )
+    said += (
+        f"\nits commonest answer was right on {100 * training.majority_before:.1f} % of them before and on {100 * training.majority_after:.1f} % after: "
+        "the rest of the rise is sharpening, the same choice made more often"
+    )
     console.print(said, markup=False, soft_wrap=True)
 
 

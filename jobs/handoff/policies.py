@@ -10,7 +10,9 @@ import pyarrow as pa
 
 from jobs.context import JobContext
 from jobs.handoff.files import ATTEMPTS, promote, write_attempt
+from jobs.ledger import read_events
 from schemas.errors import VerilakeError
+from schemas.ops.bindings import BINDINGS
 from udfs.reader.checkpoint import WEIGHTS_FILE, Checkpoint, base_checkpoint
 from udfs.reader.passages import PASSAGES, passages_of
 from udfs.store.run import POLICY, HandoffRun
@@ -36,13 +38,20 @@ class UnknownPolicyError(VerilakeError):
 def current_policy(ctx: JobContext) -> str:
     """The checkpoint with the newest weights, replicas left aside; the hand-set one is laid where there is none.
 
+    A round that was trained twice, with other settings, has two checkpoints of one version: the one bound last goes on.
+
     Raises:
         CheckpointError: a directory below ``policies/`` holds no checkpoint of this engine.
     """
     held = [checkpoint for checkpoint in checkpoints(ctx) if checkpoint.replica == 0]
     if not held:
         held = [lay_checkpoint(ctx, base_checkpoint())]
-    return max(held, key=lambda checkpoint: (checkpoint.policy_version, checkpoint.policy_id)).policy_id
+    newest = max(checkpoint.policy_version for checkpoint in held)
+    tied = [checkpoint.policy_id for checkpoint in held if checkpoint.policy_version == newest]
+    if len(tied) == 1:
+        return tied[0]
+    bound = {row["checkpoint_id"]: row["at"] for row in sorted(read_events(ctx.lake, BINDINGS), key=lambda row: row["at"])}
+    return max(tied, key=lambda ident: (bound[ident].timestamp() if ident in bound else 0.0, ident))
 
 
 def checkpoints(ctx: JobContext) -> list[Checkpoint]:

@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -192,6 +192,18 @@ def test_other_settings_seeds_and_temperatures_are_another_training(context):
         seen = set(bindings(context()))
     assert len(seen) == 4
     assert not train_policy.run(context("train.replicas=1", "train.learning_rate=0.05"), 1).did
+
+
+def test_of_two_trainings_of_one_round_the_one_bound_last_goes_on(context):
+    # whichever of the two ids sorts first: both orders are tried
+    for rates in (("0.05", "0.01"), ("0.02", "0.03")):
+        made = []
+        for minute, rate in enumerate(rates):
+            ctx = context("train.replicas=1", f"train.learning_rate={rate}")
+            ctx.now = AT + timedelta(hours=len(bindings(ctx)), minutes=minute)
+            train_policy.run(ctx, 1)
+            made.append(train_policy.trained_on(ctx, 1)[0].policy_id)
+        assert current_policy(context()) == made[-1]
 
 
 def test_a_checkpoint_that_was_removed_is_trained_again_to_the_same_one(context):
