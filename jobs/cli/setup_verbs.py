@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,6 +13,7 @@ from jobs.cli.common import HERE, ConfFlag, JsonFlag, Output, SetFlag, Workspace
 from jobs.config import load_config
 from jobs.jars import ensure_jars
 from jobs.session import submit_arguments
+from jobs.tracking.destination import redacted
 from jobs.workspace import Workspace
 from udfs.harvest.corpus import harvest as harvest_corpus
 
@@ -42,13 +43,22 @@ def show_conf(workspace: WorkspaceFlag = HERE, conf: ConfFlag = None, overrides:
     """Print every setting that is in force, as TOML."""
     output = Output(as_json)
     config = load_config(workspace, conf or (), overrides or ())
-    sections = config.model_dump(mode="json")
+    sections: dict[str, dict[str, object]] = _shown(config.model_dump(mode="json"))
     for section, values in sections.items():
         output.console.print(f"[{section}]", markup=False)
         for key, value in values.items():
             output.console.print(f"{key} = {_toml(value)}", markup=False, soft_wrap=True)
         output.console.print()
     output.result(sections)
+
+
+def _shown(value: Any) -> Any:
+    """A setting without the credentials that an address in it may carry."""
+    if isinstance(value, dict):
+        return {key: _shown(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_shown(inner) for inner in value]
+    return redacted(value) if isinstance(value, str) else value
 
 
 def _toml(value: object) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from jobs.lake.layout import Lake
 from jobs.tracking.params import TAG_LIMIT, clean_name, clean_value, flat_params
 from jobs.tracking.published import Publication
-from jobs.views.figures import cost_figures
+from jobs.views.costs import cost_figures
 from jobs.views.reader import LakeReader
 from jobs.views.vocabulary import vocabulary
 from schemas.gold.preferences import PREFERENCES

@@ -10,7 +10,8 @@ from importlib import resources
 
 import pytest
 
-from jobs.views.figures import cost_figures, round_figures
+from jobs.views.costs import cost_figures
+from jobs.views.figures import round_figures
 from jobs.views.reader import LakeReader
 from jobs.views.vocabulary import NAME, Metric, UnknownMetricError, Vocabulary, described, sliced, spelled, vocabulary
 from tests.published_rounds import HOSTILE, STATS, add_round, lay, put

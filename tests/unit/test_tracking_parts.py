@@ -83,6 +83,17 @@ def test_the_user_part_of_every_uri_is_replaced(text, wanted):
     assert redacted(text) == wanted
 
 
+def test_the_settings_that_are_printed_hide_credentials(tmp_path, capsys):
+    from jobs.cli.main import run
+
+    Workspace.init(tmp_path / "ws")
+    flags = ["--set", "track.uri=https://me:s3cret@tracking.example/x", "--set", "publish.remote=ssh://me:s3cret@store.example/x"]
+    assert run(["conf", "-w", str(tmp_path / "ws"), "--json", *flags]) == 0
+    out, err = capsys.readouterr()
+    assert "s3cret" not in out + err
+    assert json.loads(out.splitlines()[-1])["track"]["uri"] == "https://***@tracking.example/x"
+
+
 def test_settings_become_flat_texts_without_machines_and_secrets():
     settings = {
         "plan": {"band": [0.1, 0.9], "none": None, "deep": {"on": True, "empty": {}}}, "publish": {"shard_mb": 256, "remote": "s3://u:p@b"},
