@@ -14,15 +14,8 @@ from schemas.silver.task_stats import TASK_STATS
 from schemas.table import Table
 from udfs.stats.wilson import Clustered
 
-#: Parts of a round whose solve rates are shown, by ``part`` of :data:`_PART`, in this order.
-PARTS = {
-    "train": "Training prompts",
-    "eval_fixed": "Held-out, fixed set",
-    "eval_collected": "Held-out, collected failures",
-    "eval_fresh": "Held-out, met for the first time",
-    "probe": "Open-book probes",
-    "canary": "Canaries",
-}
+#: Parts of a round that are broken down by task type and form, in this order; of others (collected failures, canaries) there are too few.
+PARTS = {"train": "Training prompts", "eval_fixed": "Held-out, fixed set", "probe": "Probes"}
 #: A held-out row belongs to the set that its reason names; other rows to their role.
 _PART = "CASE WHEN p.role = 'eval' THEN p.why ELSE p.role END"
 _SAMPLES = (
@@ -99,15 +92,14 @@ def _rows(reader: LakeReader, by: str, where: str, join: str = "", *further: Tab
 
 
 def parts_of(slices: Iterable[Slice]) -> dict[str, str]:
-    """The parts that occur, with their titles, known ones first."""
+    """The parts of :data:`PARTS` that occur, with their titles."""
     found = {part for item in slices for part in item.rates}
-    known = {part: title for part, title in PARTS.items() if part in found}
-    return known | {part: part for part in sorted(found - set(known))}
+    return {part: PARTS[part] for part in PARTS if part in found}
 
 
 def _slices(rows: list[dict[str, Any]]) -> list[Slice]:
     out: dict[str, Slice] = {}
-    for row in rows:
+    for row in (row for row in rows if row["part"] in PARTS):
         out.setdefault(row["slice"], Slice(row["slice"])).rates[row["part"]] = _rate(row)
     return list(out.values())
 

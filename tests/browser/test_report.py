@@ -235,16 +235,21 @@ def test_a_browser_without_scripts_shows_the_same_words(browser, page):
     assert len(without) > 2000
 
 
-def test_printed_the_page_hides_nothing_that_scrolls(browser, page):
-    browser.look(1280)
+def test_printed_on_a4_nothing_is_cut_at_an_edge_or_hidden_in_a_region(browser, page):
+    browser.look(718)  # 210 mm less margins of 10 mm, at 96 pixels an inch
     browser.cdp("Emulation.setEmulatedMedia", media="print")
-    browser.open(page.as_uri())
-    cut = browser.run(
-        "return [...document.querySelectorAll('.scroll')].filter(e => getComputedStyle(e).overflowX !== 'visible' || getComputedStyle(e).maxHeight !== 'none').length"
-    )
-    assert cut == 0
-    assert browser.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
-    browser.cdp("Emulation.setEmulatedMedia", media="")
+    try:
+        browser.open(page.as_uri())
+        hides = "s => s.overflowX !== 'visible' || s.maxHeight !== 'none'"
+        assert browser.run(f"return [...document.querySelectorAll('.scroll')].map(e => getComputedStyle(e)).filter({hides}).length") == 0
+        wide, room = browser.run("const e = document.scrollingElement; return [e.scrollWidth, e.clientWidth]")
+        assert wide <= room
+        assert browser.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
+        # What is folded away on a screen is on the paper.
+        folded = browser.run("const d = document.querySelector('details:not([open]) > div'); return d.getBoundingClientRect().height")
+        assert folded > 0
+    finally:
+        browser.cdp("Emulation.setEmulatedMedia", media="")
 
 
 def test_the_verb_writes_that_page_without_a_jvm(page, tmp_path):
