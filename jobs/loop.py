@@ -80,7 +80,7 @@ def round_stations(ctx: JobContext, round_no: int, policy_id: str) -> list[Stati
 
 
 def outgoing_stations(ctx: JobContext, round_no: int) -> list[Station]:
-    """What follows a closed round: its sets are published, the trainer reads them, a page is written, MLflow is told.
+    """What follows a closed round: its sets are published, the trainer reads them, a page is written. MLflow is told at the end.
 
     A round that a later one has already followed is published only where it never was, and not trained on any more: what its successor
     rolled out stays as it is.
@@ -93,8 +93,6 @@ def outgoing_stations(ctx: JobContext, round_no: int) -> list[Station]:
     if ctx.config.train.trainer != "none" and not followed:
         stations.append(Station("train", scope, lambda: train_policy.run(ctx, round_no)))
     stations.append(Station("report", scope, lambda: _report(ctx, round_no)))
-    if ctx.config.track.enabled:
-        stations.append(Station("track", scope, lambda: track_round.run(ctx, round_no)))
     return stations
 
 
@@ -129,7 +127,11 @@ def run_rounds(ctx: JobContext, rounds: int, watch: Watcher) -> list[JobReport]:
             policy_id = rollout_round.current_policy(ctx)
             reports.extend(_step(station, watch) for station in round_stations(ctx, round_no, policy_id))
         reports.extend(_step(station, watch) for station in outgoing_stations(ctx, round_no))
-    return reports
+    # Once for all rounds that wait: a server that does not answer is waited for once.
+    tracked = track_round.run_pending(ctx) if ctx.config.track.enabled else []
+    for report in tracked:
+        watch("track", report.scope, report)
+    return [*reports, *tracked]
 
 
 def _step(station: Station, watch: Watcher) -> JobReport:
