@@ -188,9 +188,14 @@ def _exporter(
 ) -> Callable[[SetPlan, Sequence[SegmentPlan], Mapping[str, int]], dict[str, WrittenSegment]]:
     """Writes segments with Spark; the session is asked for only when there is one to write."""
     ctx, slices = publication.ctx, publication.slices
+    opened: dict[str, DataFrame] = {}
 
     def read(table: Table, *values: str | int) -> DataFrame:
-        return ctx.read(table, *values, version=facts.tables[table.name][1])
+        # At the version that the manifest names; opening a table at a version costs a second, so each is opened once.
+        if table.name not in opened:
+            opened[table.name] = ctx.read(table, version=facts.tables[table.name][1])
+        whole = opened[table.name]
+        return whole.where(whole[table.partition].cast("string").isin([str(value) for value in values])) if values else whole
 
     def export(plan: SetPlan, pending: Sequence[SegmentPlan], buckets: Mapping[str, int]) -> dict[str, WrittenSegment]:
         tombstoned = ctx.spark.createDataFrame([(doc,) for doc in slices.tombstoned], "doc_id string") if slices.tombstoned else None

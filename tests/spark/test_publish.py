@@ -12,6 +12,7 @@ from pathlib import Path
 
 import duckdb
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -54,6 +55,10 @@ def manifest_of(folder, dataset):
     return Manifest.model_validate_json((folder / dataset / "MANIFEST.json").read_bytes())
 
 
+def rows_of(folder, columns=None):
+    return pa.concat_tables([pq.read_table(path, columns=columns) for path in sorted(folder.glob("*.parquet"))])
+
+
 def objects_of(root):
     return {path for path in (root / ".dvc" / "cache" / "files").rglob("*") if path.is_file()}
 
@@ -82,7 +87,7 @@ def test_every_set_holds_the_rows_that_it_says(published):
     wanted = {"rl": 16, "sft": 26 + 28 + 16, "preferences": 6, "eval": 3, "regression": 2}
     for name, rows in wanted.items():
         folder, manifest = published.root / "datasets" / name, manifest_of(published.root / "datasets", name)
-        table = pq.read_table(folder, schema=None)
+        table = rows_of(folder)
         assert (manifest.rows, table.num_rows) == (rows, rows), name
         assert table.schema.names == SETS[name].schema.names
         assert sum(manifest.licences.values()) == sum(manifest.sources.values()) == rows
@@ -93,7 +98,7 @@ def test_every_set_holds_the_rows_that_it_says(published):
 
 
 def test_the_eval_set_is_the_fixed_prompts_with_their_task_and_document(published):
-    rows = pq.read_table(published.root / "datasets" / "eval").to_pylist()
+    rows = rows_of(published.root / "datasets" / "eval").to_pylist()
     assert [(r["prompt_id"], r["question"], r["answer"], r["doc_id"], r["seed"]) for r in rows] == [(f"p{n}", f"q{n}", f"a{n}", doc_of(n), n) for n in range(3)]  # fmt: skip
 
 
@@ -149,7 +154,7 @@ def test_again_is_nothing_to_do_and_needs_no_jvm(published, monkeypatch):
 
 def test_polars_and_duckdb_read_what_is_published(published):
     files = str(published.root / "datasets" / "sft" / "*.parquet")
-    wanted = sorted(pq.read_table(published.root / "datasets" / "sft").column("response").to_pylist())
+    wanted = sorted(rows_of(published.root / "datasets" / "sft").column("response").to_pylist())
     assert sorted(pl.read_parquet(files)["response"].to_list()) == wanted
     assert sorted(row[0] for row in duckdb.connect().execute("SELECT response FROM read_parquet(?)", [files]).fetchall()) == wanted
     assert HOSTILE in wanted[0]
@@ -222,7 +227,7 @@ def test_a_taken_down_document_never_goes_out_again_and_old_tags_stay(spark, tmp
     assert publish_round.run(context(workspace.root, spark), 1).counts["tag"] == "round-1.2"
     assert History(workspace.root).resolve("refs/tags/round-1") == old
     for name in ("rl", "sft", "preferences"):
-        held = pq.read_table(workspace.root / "datasets" / name, columns=["doc_id"]).column("doc_id").to_pylist()
+        held = rows_of(workspace.root / "datasets" / name, ["doc_id"]).column("doc_id").to_pylist()
         assert held
         assert gone not in held
     assert not publish_round.run(context(workspace.root, None), 1).did
