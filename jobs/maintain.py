@@ -85,3 +85,9 @@ def _compact(ctx: JobContext, table: Table, done: Closed, *, dry_run: bool) -> C
     if table.writer == "deltalake":
         return compact_ledger(lake, table, small_mb)
     return compact_slices(ctx.spark, lake, table, done, small_mb)
+
+
+if __name__ == "__main__":
+    from jobs.cli.main import submitted
+
+    submitted("maintain")

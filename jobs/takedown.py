@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jobs.care.erase import blank_rejects, erase_rows, protect
 from jobs.care.files import purge_files, remotes
 from jobs.care.offered import Files, OfferedCheckpoint, OfferedSet, offered_checkpoints, offered_sets
-from jobs.care.quotes import REMOVED, blank_quotes
+from jobs.care.quotes import REMOVED, blank_quotes, find_quotes
 from jobs.care.reach import HOLDERS, OWNER_COLUMN, Reach, ids_of_every_version, reach_of
 from jobs.care.remains import remove_remains
 from jobs.care.retire import next_versions
@@ -151,11 +151,13 @@ def _retire(ctx: JobContext, found: Takedown) -> int:
 def _purge(ctx: JobContext, found: Takedown) -> tuple[dict[str, int], dict[str, int], list[str]]:
     """Files first, for they are told by ids that the tables still hold; then tables from their children up to the documents."""
     lake, doc_ids = ctx.lake, frozenset(document.doc_id for document in found.documents)
-    quotes = blank_quotes(ctx.spark, lake, doc_ids, found.takedown_id)
+    quotes = find_quotes(ctx.spark, lake, doc_ids)
     ids = ids_of_every_version(lake, doc_ids, quotes.ids.get("prompt_id", frozenset()))
-    removed = [*quotes.removed, *purge_files(ctx.workspace, quotes.ids | ids)]
+    removed = purge_files(ctx.workspace, quotes.ids | ids)
+    blanked, forgotten = blank_quotes(ctx.spark, lake, quotes, found.takedown_id)
     first_bytes = _first_bytes(lake, sorted(doc_ids))
-    blanked = quotes.blanked | {REJECTS.name: blank_rejects(ctx.spark, lake, first_bytes, found.takedown_id)}
+    blanked[REJECTS.name] = blank_rejects(ctx.spark, lake, first_bytes, found.takedown_id)
+    removed += forgotten
     removed += remove_remains(ctx.spark, lake, REJECTS, "first_bytes", frozenset(first_bytes))
     purged: dict[str, int] = {}
     for table in reversed(HOLDERS):
@@ -198,3 +200,9 @@ def _eval_prompts(lake: Lake, found: Reach) -> int:
     return len(
         set(lake.delta(ROUND_PLAN).to_pyarrow_dataset().to_table(columns=["prompt_id"], filter=wanted).column("prompt_id").to_pylist())
     )
+
+
+if __name__ == "__main__":
+    from jobs.cli.main import submitted
+
+    submitted("takedown")

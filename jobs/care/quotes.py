@@ -59,13 +59,11 @@ class Quotes:
 
     Attributes:
         ids: kind of id -> rows to be removed, of tables as of published files; ``quoting``: trajectories, by which pages that show them are told.
-        blanked: table -> rows that were blanked.
-        removed: files of older versions that were removed.
+        hits: table -> key of each row that is to be blanked, in any version -> the files that hold it.
     """
 
     ids: dict[str, frozenset[str]] = field(default_factory=dict)
-    blanked: dict[str, int] = field(default_factory=dict)
-    removed: tuple[str, ...] = ()
+    hits: dict[str, dict[str, set[Path]]] = field(default_factory=dict)
 
 
 def own_words(spark: SparkSession, lake: Lake, doc_ids: Iterable[str]) -> DataFrame:
@@ -82,25 +80,29 @@ def own_words(spark: SparkSession, lake: Lake, doc_ids: Iterable[str]) -> DataFr
     return words.join(shared, "word", "left_anti")
 
 
-def blank_quotes(spark: SparkSession, lake: Lake, doc_ids: Iterable[str], takedown_id: str) -> Quotes:
-    """Blank what can be blanked and name what must go; run again it finds what an earlier run left, also in files of older versions."""
+def find_quotes(spark: SparkSession, lake: Lake, doc_ids: Iterable[str]) -> Quotes:
+    """Look for quotations, also in files of older versions; changes nothing."""
     words = own_words(spark, lake, doc_ids).persist()
     try:
         if words.isEmpty():
             return Quotes()
         ids = {column: frozenset(_hits(spark, lake, table, shown, [column], words)) for table, (shown, column) in REMOVED.items()}
-        blanked: dict[str, int] = {}
-        removed: list[str] = []
-        for table, (shown, values) in BLANKED.items():
-            hits = _hits(spark, lake, table, shown, list(table.key), words)
-            removed += _blank(spark, lake, table, hits, values, takedown_id, blanked)
-            if table is INTERACTIONS:
-                said = {key.split("/")[0] for key in hits}
-                ids["quoting"] = frozenset(said)
-                removed += _blank_tokens(spark, lake, said, takedown_id, blanked)
+        hits = {table.name: _hits(spark, lake, table, shown, list(table.key), words) for table, (shown, _) in BLANKED.items()}
     finally:
         words.unpersist()
-    return Quotes(ids, blanked, tuple(removed))
+    return Quotes(ids | {"quoting": frozenset(key.split("/")[0] for key in hits[INTERACTIONS.name])}, hits)
+
+
+def blank_quotes(spark: SparkSession, lake: Lake, quotes: Quotes, takedown_id: str) -> tuple[dict[str, int], list[str]]:
+    """Blank them; returns rows by table and the files of older versions that were removed.
+
+    The interactions, by which tokens and pages are told, come last: until then a run after a death finds all of them again.
+    """
+    blanked = {TOKENS.name: 0}
+    removed = _blank_tokens(spark, lake, quotes.ids.get("quoting", frozenset()), takedown_id, blanked)
+    for table in sorted(BLANKED, key=lambda table: (table is INTERACTIONS, table.name)):
+        removed += _blank(spark, lake, table, quotes.hits.get(table.name, {}), BLANKED[table][1], takedown_id, blanked)
+    return blanked, removed
 
 
 def _words(frame: DataFrame, text: Column) -> DataFrame:
@@ -113,13 +115,13 @@ def _words(frame: DataFrame, text: Column) -> DataFrame:
 def _hits(spark: SparkSession, lake: Lake, table: Table, shown: Iterable[str], key: list[str], words: DataFrame) -> dict[str, set[Path]]:
     """Key of every row, of any version, whose shown columns hold one of the words -> the files that hold it."""
     from pyspark.sql import functions as F
+    from pyspark.sql.types import StructType
 
     files = data_files(lake, table)
     if not files:
         return {}
     # The partition column lies in the path alone; every other column in the files.
     types = [f for f in spark_schema(table.schema).fields if f.name != table.partition]
-    from pyspark.sql.types import StructType
 
     frame = spark.read.schema(StructType(types)).parquet(*map(str, files)).withColumn("file", F.input_file_name())
     known = [name for name in key if name != table.partition]
@@ -150,7 +152,7 @@ def _blank(
     return forget_old_files(spark, lake, table, sorted({path for places in hits.values() for path in places}))
 
 
-def _blank_tokens(spark: SparkSession, lake: Lake, trajectories: set[str], takedown_id: str, blanked: dict[str, int]) -> list[str]:
+def _blank_tokens(spark: SparkSession, lake: Lake, trajectories: frozenset[str], takedown_id: str, blanked: dict[str, int]) -> list[str]:
     """The same words as token ids."""
     from pyspark.sql import functions as F
 
@@ -158,7 +160,7 @@ def _blank_tokens(spark: SparkSession, lake: Lake, trajectories: set[str], taked
 
     if not trajectories:
         return []
-    wanted = {"trajectory_id": frozenset(trajectories)}
+    wanted = {"trajectory_id": trajectories}
     files = [path for path in data_files(lake, TOKENS) if rows_of(path, wanted)]
     nothing = F.array().cast("array<int>")
     emptied = {
