@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,13 +77,23 @@ def find_binding(lake: Lake, checkpoint_id: str) -> dict[str, Any] | None:
     return rows[-1] if rows else None
 
 
-def identify(what: str) -> Iterator[str]:
-    """Under which names a checkpoint may be bound: its id as given, or for a path the sha256 of its files and its own name."""
-    yield what
-    path = Path(what)
-    if _is_there(path):
-        yield tree_sha256(path)
-        yield path.resolve().name
+def binding_of(lake: Lake, what: str) -> dict[str, Any] | None:
+    """The newest row of what a person names: an id, or a checkpoint's path.
+
+    A path is known by the bytes of its files; by its own name only where it was bound without them, because many trainers call their
+    checkpoints alike.
+    """
+    row = find_binding(lake, what) if what else None
+    if row is not None or not what or not _is_there(Path(what)):
+        return row
+    named = find_binding(lake, Path(what).resolve().name)
+    hashed = LakeReader(lake).select(f"SELECT count(*) AS n FROM {alias(BINDINGS)} WHERE checkpoint_sha256 IS NOT NULL", BINDINGS)
+    if hashed and hashed[0]["n"]:
+        try:
+            row = find_binding(lake, tree_sha256(Path(what)))
+        except OSError:  # no checkpoint: a folder that cannot be read whole
+            row = None
+    return row or (named if named is not None and named["checkpoint_sha256"] is None else None)
 
 
 def described(what: str) -> tuple[str, str | None, str | None]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jobs.lake.layout import Lake
-from jobs.publish.bindings import find_binding, identify
+from jobs.publish.bindings import binding_of
 from jobs.publish.errors import MissingBytesError, TargetError, UnknownPublicationError
 from jobs.publish.history import TAG, History
 from jobs.publish.objects import Snapshot
@@ -94,14 +94,10 @@ def _resolve(workspace: Workspace, what: str) -> tuple[Snapshot, str | None, dic
         if found is not None:
             return Snapshot(history, found.tag, found.commit), None, {}
     else:
-        lake = Lake(workspace.lake_root)
-        for ident in identify(what):
-            row = find_binding(lake, ident)
-            if row is None:
-                continue
-            commit = history.resolve(row["commit"]) or history.resolve(f"refs/tags/{row['tag']}")
-            if commit is not None:
-                return Snapshot(history, row["tag"], commit), row["checkpoint_id"], json.loads(row["sets"])
+        row = binding_of(Lake(workspace.lake_root), what)
+        commit = None if row is None else history.resolve(row["commit"]) or history.resolve(f"refs/tags/{row['tag']}")
+        if row is not None and commit is not None:
+            return Snapshot(history, row["tag"], commit), row["checkpoint_id"], json.loads(row["sets"])
     raise UnknownPublicationError.from_what(what, (p.tag for p in history.publications()))
 
 

@@ -21,6 +21,7 @@ class HistoryError(VerilakeError):
     def from_command(cls, what: str, code: int, said: str) -> HistoryError:
         """A command ended with an error."""
         lines = [line for line in said.splitlines() if line.strip()] or ["(it said nothing)"]
+        lines = [line for line in lines if line.startswith(("ERROR", "fatal", "error"))] or lines
         return cls(f"{what} failed with exit code {code}: " + "\n  ".join(lines[-6:]))
 
     @classmethod

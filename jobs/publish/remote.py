@@ -18,15 +18,16 @@ _SECRET = re.compile(r"://[^/@]*:[^/@]*@", re.ASCII)
 
 
 def configure(history: History, remote: str) -> None:
-    """Name the remote in DVC's settings; one with a secret in its address only in those that stay out of git."""
+    """Name the remote in DVC's settings: in those of git for every clone, unless its address holds a secret, and in the local ones.
+
+    A push of older tags reads the settings of their commits, which may not know the remote: the local settings are in force for all.
+    """
     if not remote:
         return
-    where = "config.local" if _SECRET.search(remote) else "config"
-    path = history.root / ".dvc" / where
-    if not path.is_file() or remote not in path.read_text("utf-8", "replace"):
-        history.dvc(
-            "remote", "add", "--quiet", "--force", "--default", *(["--local"] if where == "config.local" else []), "--", NAME, remote
-        )
+    for where, flag in (("config.local", ["--local"]), *([] if _SECRET.search(remote) else [("config", list[str]())])):
+        path = history.root / ".dvc" / where
+        if not path.is_file() or remote not in path.read_text("utf-8", "replace"):
+            history.dvc("remote", "add", "--quiet", "--force", "--default", *flag, "--", NAME, remote)
 
 
 def push(history: History, remote: str) -> bool:
