@@ -13,7 +13,7 @@ from jobs.report.rounds import RoundFacts, read_rounds
 from jobs.report.samples import Sample, read_samples
 from jobs.report.solve import Slice, parts_of, rates_by_form, rates_by_type
 from jobs.report.spread import Histogram, length_spread, reward_spread
-from jobs.views.funnel import Sum, read_funnel
+from jobs.views.funnel import Funnel, read_funnel
 from jobs.views.reader import LakeReader
 from jobs.workspace import Workspace
 
@@ -27,8 +27,7 @@ class Content:
         before: the closed round before it.
         contrast: this round against that one; None in a first round.
         parts: parts of the plan that occur in ``by_type`` or ``by_form``, with their titles.
-        sums: of the funnel that concern this round or an ingest; failing ones of other rounds too.
-        sums_held: sums of the whole lake that hold, and how many there are.
+        funnel: sums of the ingests and of this round.
     """
 
     campaign: str
@@ -49,8 +48,7 @@ class Content:
     pool: dict[str, int]
     stations: list[dict[str, Any]]
     costs: list[tables.Cost]
-    sums: list[Sum]
-    sums_held: tuple[int, int]
+    funnel: Funnel
     samples: dict[str, list[Sample]]
 
 
@@ -64,8 +62,7 @@ def collect(workspace: Workspace, reader: LakeReader, round_no: int) -> Content:
     now, before = rounds[-1], rounds[-2] if len(rounds) > 1 else None
     against = contrast(workspace, before.round, now.round) if before else None
     by_type, by_form = rates_by_type(reader, round_no), rates_by_form(reader, round_no)
-    sums = [item for item in read_funnel(workspace, reader).sums if _until(item, round_no)]
-    failing = [item for item in sums if item.holds is False]
+    funnel = read_funnel(workspace, reader, round_no=round_no)
     return Content(
         campaign=now.pin.campaign if now.pin else load_config(workspace.root).campaign.name,
         round=now, before=before, rounds=rounds, contrast=against, headlines=headlines(now, before, against), by_type=by_type, by_form=by_form,
@@ -73,21 +70,5 @@ def collect(workspace: Workspace, reader: LakeReader, round_no: int) -> Content:
         reasons=tables.plan_reasons(reader, round_no), changes=tables.changes(reader, round_no, before.round) if before else [],
         alerts=tables.alerts(reader, round_no), repairs=tables.repairs(reader, round_no), pool=tables.pool(reader),
         stations=tables.stations(reader, round_no), costs=tables.costs(reader, round_no),
-        sums=[item for item in sums if item in failing or not _of_other_round(item, round_no)],
-        sums_held=(len(sums) - len(failing), len(sums)), samples=read_samples(reader, round_no),
+        funnel=funnel, samples=read_samples(reader, round_no),
     )  # fmt: skip
-
-
-def _scope_round(item: Sum) -> int | None:
-    kind, _, value = item.scope.partition("=")
-    return int(value) if kind == "round" else None
-
-
-def _until(item: Sum, round_no: int) -> bool:
-    """Whether the sum belongs to an ingest, the pool, or a round up to this one: later rounds must not change an earlier report."""
-    number = _scope_round(item)
-    return number is None or number <= round_no
-
-
-def _of_other_round(item: Sum, round_no: int) -> bool:
-    return _scope_round(item) not in {None, round_no}

@@ -88,7 +88,7 @@ def _pick(reader: LakeReader, round_no: int) -> list[dict[str, Any]]:
     sql = (
         f"WITH o AS ({inner}), "
         f"v AS (SELECT o.*, q.state, q.flags, CASE WHEN q.state IS NULL OR q.state = 'accepted' THEN 0 ELSE 1 END AS odd FROM o "
-        f"LEFT JOIN {alias(TRAJECTORY_VERDICTS)} q ON o.trajectory_id = q.trajectory_id), "
+        f"LEFT JOIN (SELECT trajectory_id, state, flags FROM {alias(TRAJECTORY_VERDICTS)} WHERE round = {round_no}) q ON o.trajectory_id = q.trajectory_id), "
         "w AS (SELECT v.*, row_number() OVER (PARTITION BY prompt_id, outcome ORDER BY odd, trajectory_id) AS turn, "
         "row_number() OVER (PARTITION BY prompt_id, odd ORDER BY trajectory_id) AS odd_turn FROM v), "
         "x AS (SELECT w.*, row_number() OVER (PARTITION BY task_type, outcome ORDER BY odd, turn, trajectory_id) AS place, "

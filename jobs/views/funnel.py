@@ -92,18 +92,24 @@ class _Tally:
         return out
 
 
-def read_funnel(workspace: Workspace, reader: LakeReader | None = None) -> Funnel:
+def read_funnel(workspace: Workspace, reader: LakeReader | None = None, *, round_no: int | None = None) -> Funnel:
     """Add up every station from the tables themselves.
+
+    Args:
+        workspace: where.
+        reader: its tables, where they are open already.
+        round_no: of the rounds this one alone; reading all of a long campaign takes long.
 
     Raises:
         NoLakeError: the workspace holds no lake.
     """
     held = reader or LakeReader.open(workspace)
     ingests = _ingests(held)
-    rounds = [row["round"] for row in held.select(f"SELECT DISTINCT round FROM {alias(ROUND_PLAN)} ORDER BY round", ROUND_PLAN)]
+    where = "" if round_no is None else f"WHERE round = {int(round_no)}"
+    rounds = [row["round"] for row in held.select(f"SELECT DISTINCT round FROM {alias(ROUND_PLAN)} {where} ORDER BY round", ROUND_PLAN)]
     sums = [*_ingest(held, ingests), *_curate(held, ingests), *_convert(held, ingests), *_admit(held, ingests), *_pool(held)]
     for part in (_planned, _graded, _judged, _outputs):
-        sums += part(held, rounds)
+        sums += part(held, rounds, where)
     return Funnel(sums)
 
 
@@ -206,43 +212,45 @@ def _pool(reader: LakeReader) -> list[Sum]:
     return [Sum("admit", "pool", "prompts", total[0]["n"], {row["form"]: row["n"] for row in reader.select(sql, PROMPTS, TASKS)})]
 
 
-def _planned(reader: LakeReader, rounds: list[int]) -> list[Sum]:
+def _planned(reader: LakeReader, rounds: list[int], where: str) -> list[Sum]:
     """Planned samples = rollouts + declared failures; planned prompts by role."""
     roles, samples = _Tally(), _Tally()
     for row in reader.select(
-        f"SELECT round, role, count(*) AS n, sum(n_samples) AS s FROM {alias(ROUND_PLAN)} GROUP BY round, role", ROUND_PLAN
+        f"SELECT round, role, count(*) AS n, sum(n_samples) AS s FROM {alias(ROUND_PLAN)} {where} GROUP BY round, role", ROUND_PLAN
     ):
         roles.total[row["round"]] = roles.total.get(row["round"], 0) + row["n"]
         roles.add(row["round"], row["role"], row["n"])
         samples.total[row["round"]] = samples.total.get(row["round"], 0) + row["s"]
-    sql = f"SELECT round, failure_class, count(*) AS n FROM {alias(ROLLOUTS)} GROUP BY round, failure_class"
+    sql = f"SELECT round, failure_class, count(*) AS n FROM {alias(ROLLOUTS)} {where} GROUP BY round, failure_class"
     for row in reader.select(sql, ROLLOUTS):
         samples.add(row["round"], "rollouts" if row["failure_class"] is None else f"failed: {row['failure_class']}", row["n"])
     return roles.sums("plan", "prompts", _round_scope, rounds) + samples.sums("rollout", "planned samples", _round_scope, rounds)
 
 
-def _graded(reader: LakeReader, rounds: list[int]) -> list[Sum]:
+def _graded(reader: LakeReader, rounds: list[int], where: str) -> list[Sum]:
     """Delivered rollouts = trajectories by status."""
     tally = _Tally()
-    for row in reader.select(f"SELECT round, count(*) AS n FROM {alias(ROLLOUTS)} GROUP BY round", ROLLOUTS):
+    for row in reader.select(f"SELECT round, count(*) AS n FROM {alias(ROLLOUTS)} {where} GROUP BY round", ROLLOUTS):
         tally.total[row["round"]] = row["n"]
-    for row in reader.select(f"SELECT round, status, count(*) AS n FROM {alias(TRAJECTORIES)} GROUP BY round, status", TRAJECTORIES):
+    for row in reader.select(
+        f"SELECT round, status, count(*) AS n FROM {alias(TRAJECTORIES)} {where} GROUP BY round, status", TRAJECTORIES
+    ):
         tally.add(row["round"], row["status"], row["n"])
     return tally.sums("ingest-rollouts", "delivered rollouts", _round_scope, rounds)
 
 
-def _judged(reader: LakeReader, rounds: list[int]) -> list[Sum]:
+def _judged(reader: LakeReader, rounds: list[int], where: str) -> list[Sum]:
     """Trajectories = accepted + flagged + rejected by reason."""
     tally = _Tally()
-    for row in reader.select(f"SELECT round, count(*) AS n FROM {alias(TRAJECTORIES)} GROUP BY round", TRAJECTORIES):
+    for row in reader.select(f"SELECT round, count(*) AS n FROM {alias(TRAJECTORIES)} {where} GROUP BY round", TRAJECTORIES):
         tally.total[row["round"]] = row["n"]
-    sql = f"SELECT round, state, reason, count(*) AS n FROM {alias(TRAJECTORY_VERDICTS)} GROUP BY round, state, reason"
+    sql = f"SELECT round, state, reason, count(*) AS n FROM {alias(TRAJECTORY_VERDICTS)} {where} GROUP BY round, state, reason"
     for row in reader.select(sql, TRAJECTORY_VERDICTS):
         tally.add(row["round"], row["state"] if row["state"] == "accepted" else f"{row['state']}: {row['reason']}", row["n"])
     return tally.sums("check", "trajectories", _round_scope, rounds)
 
 
-def _outputs(reader: LakeReader, rounds: list[int]) -> list[Sum]:
+def _outputs(reader: LakeReader, rounds: list[int], where: str) -> list[Sum]:
     """What went out of each round; only rows whose trajectory (or task) exists count as a part."""
     out: list[Sum] = []
     origins = (
@@ -252,10 +260,12 @@ def _outputs(reader: LakeReader, rounds: list[int]) -> list[Sum]:
     )
     for table, what, part, parent, on in origins:
         tally = _Tally()
-        for row in reader.select(f"SELECT round, count(*) AS n FROM {alias(table)} GROUP BY round", table):
+        for row in reader.select(f"SELECT round, count(*) AS n FROM {alias(table)} {where} GROUP BY round", table):
             tally.total[row["round"]] = row["n"]
-        second = f"JOIN {alias(parent)} u ON o.rejected_trajectory_id = u.trajectory_id" if table is PREFERENCES else ""
-        sql = f"SELECT o.round, count(*) AS n FROM {alias(table)} o JOIN {alias(parent)} t ON {on} {second} GROUP BY o.round"
+        # Rows of a round come from trajectories of that round; tasks belong to no round.
+        held = f"(SELECT * FROM {alias(parent)} {where})" if parent is TRAJECTORIES else alias(parent)
+        second = f"JOIN {held} u ON o.rejected_trajectory_id = u.trajectory_id" if table is PREFERENCES else ""
+        sql = f"SELECT o.round, count(*) AS n FROM (SELECT * FROM {alias(table)} {where}) o JOIN {held} t ON {on} {second} GROUP BY o.round"
         for row in reader.select(sql, table, parent):
             tally.add(row["round"], part, row["n"])
         out += tally.sums("feedback", what, _round_scope, rounds, waits=False)
