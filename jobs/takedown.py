@@ -158,7 +158,7 @@ def _purge(ctx: JobContext, found: Takedown) -> tuple[dict[str, int], dict[str, 
     first_bytes = _first_bytes(lake, sorted(doc_ids))
     blanked[REJECTS.name] = blank_rejects(ctx.spark, lake, first_bytes, found.takedown_id)
     removed += forgotten
-    removed += remove_remains(ctx.spark, lake, REJECTS, "first_bytes", frozenset(first_bytes))
+    removed += remove_remains(lake, REJECTS, "first_bytes", frozenset(first_bytes))
     purged: dict[str, int] = {}
     for table in reversed(HOLDERS):
         wanted = {OWNER_COLUMN[table.name]: ids.get(OWNER_COLUMN[table.name], frozenset())}
@@ -167,7 +167,7 @@ def _purge(ctx: JobContext, found: Takedown) -> tuple[dict[str, int], dict[str, 
         rows = 0
         for column, values in wanted.items():
             rows += erase_rows(ctx.spark, lake, table, column, sorted(values), found.takedown_id)
-            removed += remove_remains(ctx.spark, lake, table, column, values)
+            removed += remove_remains(lake, table, column, values)
         purged[table.name] = rows
         protect(ctx.spark, lake, table)
         _LOG.info("takedown: %s: %d rows purged", table.name, rows)

@@ -149,7 +149,7 @@ def _blank(
     key = F.concat_ws("/", *[name for name in table.key if name != table.partition])
     rows = update_rows(spark, lake, table, key.isin(sorted(hits)), {n: F.lit(v).cast(types[n]) for n, v in values.items()}, takedown_id)
     blanked[table.name] = rows
-    return forget_old_files(spark, lake, table, sorted({path for places in hits.values() for path in places}))
+    return forget_old_files(lake, table, sorted({path for places in hits.values() for path in places}))
 
 
 def _blank_tokens(spark: SparkSession, lake: Lake, trajectories: frozenset[str], takedown_id: str, blanked: dict[str, int]) -> list[str]:
@@ -170,4 +170,4 @@ def _blank_tokens(spark: SparkSession, lake: Lake, trajectories: frozenset[str],
         "rollout_log_probs": F.lit(None).cast("array<float>"),
     }
     blanked[TOKENS.name] = update_rows(spark, lake, TOKENS, F.col("trajectory_id").isin(sorted(trajectories)), emptied, takedown_id)
-    return forget_old_files(spark, lake, TOKENS, files)
+    return forget_old_files(lake, TOKENS, files)

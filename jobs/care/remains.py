@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from jobs.care.offered import rows_of
@@ -17,9 +16,6 @@ from jobs.lake.layout import Lake
 from jobs.lake.locks import exclusive
 from schemas.table import Table
 from udfs.killpoints import reach
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _COMMIT = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint.*\.parquet")
@@ -43,7 +39,7 @@ def live_files(lake: Lake, table: Table, version: int | None = None) -> set[Path
     return {lake.path(table) / unquote(path) for path in paths}
 
 
-def remove_remains(spark: SparkSession, lake: Lake, table: Table, column: str, values: frozenset[str] | frozenset[bytes]) -> list[str]:
+def remove_remains(lake: Lake, table: Table, column: str, values: frozenset[str] | frozenset[bytes]) -> list[str]:
     """Remove files of older versions that hold rows whose ``column`` is one of ``values``; returns their names.
 
     What the log says of files that no longer exist is cut down to their names and sizes: their bounds quote the rows.
@@ -58,18 +54,18 @@ def remove_remains(spark: SparkSession, lake: Lake, table: Table, column: str, v
                 remove_file(path)
                 reach(f"takedown/removed/{table.name}")
                 removed.append(str(path.relative_to(lake.root)))
-        cut_log(spark, lake, table)
+        cut_log(lake, table)
     return removed
 
 
-def forget_old_files(spark: SparkSession, lake: Lake, table: Table, holds: Iterable[Path]) -> list[str]:
+def forget_old_files(lake: Lake, table: Table, holds: Iterable[Path]) -> list[str]:
     """Remove these files where no current version names them; returns their names."""
     with exclusive(lake.root / ".locks", table.name):
         live = live_files(lake, table)
         gone = [path for path in holds if path not in live and path.is_file()]
         for path in gone:
             remove_file(path)
-        cut_log(spark, lake, table)
+        cut_log(lake, table)
     return [str(path.relative_to(lake.root)) for path in gone]
 
 
@@ -79,22 +75,24 @@ def remove_file(path: Path) -> None:
     (path.parent / f".{path.name}.crc").unlink(missing_ok=True)
 
 
-def cut_log(spark: SparkSession, lake: Lake, table: Table) -> None:
+def cut_log(lake: Lake, table: Table) -> None:
     """Take the bounds of files that do not exist any more out of the log; a log without such files stays as it is."""
     folder, log = lake.path(table), lake.path(table) / "_delta_log"
     commits = {int(match[1]): path for path in log.iterdir() if (match := _COMMIT.fullmatch(path.name))}
     newest = max(commits)
     cut = False
     for _, path in sorted(commits.items()):
-        lines = path.read_text("utf-8").splitlines()
-        kept = [_without_bounds(line, folder) for line in lines]
+        # Not splitlines(): text within the log may hold other characters that it takes for ends of lines.
+        lines = path.read_text("utf-8").split("\n")
+        kept = [_without_bounds(line, folder) if line else line for line in lines]
         if kept != lines:
-            _replace(path, "\n".join(kept) + "\n")
+            _replace(path, "\n".join(kept))
             cut = True
     if not cut and not _older_than(log, newest):
         return
     if any(_CHECKPOINT.fullmatch(path.name) for path in log.iterdir()):
-        _checkpoint(spark, lake, table)
+        # Older ones repeat the bounds; the new one is made before they go, from commits that repeat them no more.
+        lake.delta(table).create_checkpoint()
     for path in _older_than(log, newest):
         remove_file(path)
 
@@ -109,22 +107,15 @@ def _older_than(log: Path, newest: int) -> list[Path]:
     return found
 
 
-def _checkpoint(spark: SparkSession, lake: Lake, table: Table) -> None:
-    jvm: Any = spark._jvm  # noqa: SLF001  # Delta has no other way to ask for a checkpoint
-    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
-    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, str(lake.path(table)))  # noqa: SLF001
-    log.checkpoint(log.update(False, jvm.scala.Option.empty(), jvm.scala.Option.empty()), jvm.scala.Option.empty())
-
-
 def _without_bounds(line: str, folder: Path) -> str:
     action = json.loads(line)
-    added = action.get("add")
-    if not added or not added.get("stats") or (folder / unquote(added["path"])).exists():
+    told = action.get("add") or action.get("remove")
+    if not told or not told.get("stats") or (folder / unquote(told["path"])).exists():
         return line
-    stats = json.loads(added["stats"])
+    stats = json.loads(told["stats"])
     if set(stats) <= {"numRecords"}:
         return line
-    added["stats"] = json.dumps({"numRecords": stats["numRecords"]})
+    told["stats"] = json.dumps({"numRecords": stats["numRecords"]})
     return json.dumps(action, separators=(",", ":"), ensure_ascii=False)
 
 
