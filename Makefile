@@ -33,7 +33,7 @@ setup: $(VENV)/.dev ## everything that developing needs, without running anythin
 
 zip: dist/verilake.zip ## dist/verilake.zip for spark-submit --py-files
 
-SOURCES := $(shell find schemas udfs gpu_workers jobs conf -name '*.py' -o -name '*.toml' -o -path '*/prompts/*' -type f 2>/dev/null)
+SOURCES := $(shell find schemas udfs gpu_workers jobs conf -name '*.py' -o -name '*.toml' -o -path '*/prompts/*' -type f -o -path '*/report/*' -type f 2>/dev/null)
 dist/verilake.zip: $(SOURCES) $(VENV)/.core
 	@$(BIN)/python -m jobs.bundle $@
 
@@ -48,6 +48,7 @@ $(VENV)/.core: requirements.lock pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.lock $(VENV)/.core
+	@sh .ci/chromium.sh || true  # without it the tests of pages skip and say so
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-dev.lock
 	@touch $@
 

@@ -17,7 +17,8 @@ from jobs.cli.progress import LoopProgress
 from jobs.config import load_config
 from jobs.context import JobContext
 from jobs.ledger import read_events
-from jobs.loop import Watcher, report_path, run_rounds
+from jobs.loop import Watcher, run_rounds
+from jobs.report import default_target
 from jobs.views.compare import compare
 from jobs.views.evals import eval_scores
 from jobs.views.funnel import read_funnel
@@ -161,7 +162,7 @@ def print_summary(ctx: JobContext, rounds: int, training: Training | None, conso
     where = shlex.quote(str(workspace.root))
     example = _one(workspace, "SELECT trajectory_id FROM gold.sft ORDER BY round, sft_id LIMIT 1")
     console.rule("go on with")
-    console.print(f"  report of round {rounds}: {report_path(workspace, rounds)}", markup=False, soft_wrap=True)
+    console.print(f"  report of round {rounds}: {default_target(workspace, rounds)}", markup=False, soft_wrap=True)
     for command, what in (
         (f".venv/bin/verilake ui -w {where}", "the rounds in MLflow; `make ui` for this demo"),
         (f".venv/bin/verilake checkout round-1 DIR -w {where}", "exactly the bytes that round 1 published, verified"),

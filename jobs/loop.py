@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from jobs import (
     admit_tasks,
@@ -22,9 +21,8 @@ from jobs import (
 )
 from jobs.context import JobContext, JobReport
 from jobs.lake.errors import MissingInputError
-from jobs.report import write_report
+from jobs.report import default_target, write_report
 from jobs.rounds import is_closed
-from jobs.workspace import Workspace
 from schemas.bronze.documents import DOCUMENTS
 from schemas.gold.round_plan import ROUND_PLAN
 
@@ -96,15 +94,10 @@ def outgoing_stations(ctx: JobContext, round_no: int) -> list[Station]:
     return stations
 
 
-def report_path(workspace: Workspace, round_no: int) -> Path:
-    """Where the page about a round lies."""
-    return workspace.root / "reports" / f"round-{round_no}.html"
-
-
 def _report(ctx: JobContext, round_no: int) -> JobReport:
     """The page about a round, written anew where the round was published since."""
     started = time.monotonic()
-    path, pin = report_path(ctx.workspace, round_no), ctx.workspace.pins_root / f"round-{round_no}.json"
+    path, pin = default_target(ctx.workspace, round_no), ctx.workspace.pins_root / f"round-{round_no}.json"
     stale = not path.is_file() or path.stat().st_mtime < pin.stat().st_mtime
     if stale:
         write_report(ctx.workspace, round_no, path)
