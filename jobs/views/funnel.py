@@ -254,8 +254,14 @@ def _outputs(reader: LakeReader, rounds: list[int], where: str) -> list[Sum]:
     """What went out of each round; only rows whose trajectory (or task) exists count as a part."""
     out: list[Sum] = []
     origins = (
-        (SFT, "SFT rows", "from a trajectory", TRAJECTORIES, "o.trajectory_id = t.trajectory_id"),
-        (PREFERENCES, "preference pairs", "from two trajectories", TRAJECTORIES, "o.chosen_trajectory_id = t.trajectory_id"),
+        (SFT, "SFT rows", "from a trajectory", TRAJECTORIES, "o.round = t.round AND o.trajectory_id = t.trajectory_id"),
+        (
+            PREFERENCES,
+            "preference pairs",
+            "from two trajectories",
+            TRAJECTORIES,
+            "o.round = t.round AND o.chosen_trajectory_id = t.trajectory_id",
+        ),
         (REPAIR_QUEUE, "repairs", "of a task", TASKS, "o.task_id = t.task_id AND o.task_version = t.version"),
     )
     for table, what, part, parent, on in origins:
@@ -264,7 +270,7 @@ def _outputs(reader: LakeReader, rounds: list[int], where: str) -> list[Sum]:
             tally.total[row["round"]] = row["n"]
         # Rows of a round come from trajectories of that round; tasks belong to no round.
         held = f"(SELECT * FROM {alias(parent)} {where})" if parent is TRAJECTORIES else alias(parent)
-        second = f"JOIN {held} u ON o.rejected_trajectory_id = u.trajectory_id" if table is PREFERENCES else ""
+        second = f"JOIN {held} u ON o.round = u.round AND o.rejected_trajectory_id = u.trajectory_id" if table is PREFERENCES else ""
         sql = f"SELECT o.round, count(*) AS n FROM (SELECT * FROM {alias(table)} {where}) o JOIN {held} t ON {on} {second} GROUP BY o.round"
         for row in reader.select(sql, table, parent):
             tally.add(row["round"], part, row["n"])
