@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import random
+
 import pyarrow as pa
 import pytest
 
+from udfs.text import normalise as normalise_module
 from udfs.text.buffers import ascii_rows, normalised_buffer, text_buffer
 from udfs.text.normalise import normalise, squeeze
 from udfs.text.tokens import token_spans, tokens
@@ -99,3 +102,23 @@ def test_only_rows_beyond_ascii_are_normalised() -> None:
 def test_bytes_that_are_not_utf8_do_not_stop_a_batch() -> None:
     text = normalised_buffer(text_buffer(pa.array([b"ab\xff\xfe cd", b"ok"], pa.binary())))
     assert text.data[text.starts[0] : text.ends[0]].tobytes().decode() == "ab\ufffd\ufffd cd"
+
+
+def test_the_table_of_simple_code_points_gives_what_the_whole_procedure_gives() -> None:
+    table = normalise_module._simple_folds()
+    pool = [chr(cp) for cp in range(0x20000) if table[cp] != 0xFFFFFFFF]
+    assert len(pool) > 120_000
+    draw = random.Random(5)
+    everything = "".join(pool)
+    for text in (everything, everything[::-1], *("".join(draw.choices(pool, k=4000)) for _ in range(20))):
+        assert normalise(text) == normalise_module._whole(text)
+
+
+def test_any_mixture_has_one_normal_form() -> None:
+    # Letters that compose, marks in disorder, jamo, invisible ones, ligatures, capitals that fold to two, the last of the planes.
+    pool = "aE\u00c9\u0301\u0327\u0316\u1100\u1161\u11a8\uac00\u200b\u00ad\ufb03\u00df\u0130\u03a3\u0345\u1f80\u0e33\u0958\U0001f600\U0010ffff "
+    draw = random.Random(6)
+    for _ in range(3000):
+        text = "".join(draw.choices(pool, k=draw.randint(1, 12)))
+        assert normalise(text) == normalise_module._whole(text)
+        assert normalise(normalise(text)) == normalise(text)

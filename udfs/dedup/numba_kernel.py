@@ -1,6 +1,8 @@
 """The compiled kernel: one pass over the bytes of a batch, document by document, from text to signature.
 
-Compiled in memory only (``cache=False``): modules may lie in a zip under a random path, and HOME may not be writable.
+Text in ASCII is read 64 bytes at a time: a mask of letters and digits, whose changes are the edges of words, then words by eight bytes,
+then every further step for all words or shingles of a document at once, so that the compiler uses all lanes. Other text goes byte by
+byte. Compiled in memory only (``cache=False``): modules may lie in a zip under a random path, and HOME may not be writable.
 All arithmetic is forced to its width by explicit casts, because numba widens mixed operands.
 """
 
@@ -10,14 +12,21 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from udfs.dedup.lanes import BLOCK, horner8, load64, trailing_zeros, word_bits
 from udfs.dedup.mix import F32_1, F32_2, F64_1, F64_2, GRAM_BASE, TOKEN_BASE, TOKEN_SEED
-from udfs.text.buffers import TextBuffer
+from udfs.text.buffers import TextBuffer, ascii_rows
 from udfs.text.charclass import ALONE, SEPARATOR, WORD, class_table
 
-_S33 = np.uint64(33)
+_S33, _ONE = np.uint64(33), np.uint64(1)
 _ASCII_CLASS = class_table()[:128].copy()
 _LOWER = np.arange(128, dtype=np.uint64)
 _LOWER[65:91] += np.uint64(32)
+#: TOKEN_BASE to the power i.
+_POWERS = np.array([pow(int(TOKEN_BASE), i, 1 << 64) for i in range(9)], np.uint64)
+#: The bit that makes an ASCII capital small; digits and small letters have it.
+_SMALL = np.uint64(0x2020202020202020)
+#: Shingles are padded to a multiple of this, so that the loop over them has no scalar rest.
+_PAD = 64
 
 
 @numba.njit(cache=False, nogil=True, inline="always")
@@ -28,7 +37,7 @@ def _fmix64(h):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 -- numba
 
 
 @numba.njit(cache=False, nogil=True)
-def _tokens(data, start, end, ascii_class, lower, classes, hashes, chars):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _any_tokens(data, start, end, ascii_class, lower, classes, hashes, chars):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Hash and length of the tokens of ``data[start:end]`` into ``hashes`` and ``chars``; how many there are."""
     count, i, length, h = 0, start, 0, TOKEN_SEED
     while i < end:
@@ -62,63 +71,120 @@ def _tokens(data, start, end, ascii_class, lower, classes, hashes, chars):  # ty
 
 
 @numba.njit(cache=False, nogil=True)
-def _shingles(tokens, count, n, leave, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Rolling n-gram hashes of ``tokens[:count]`` into ``out``; how many there are. ``leave`` is GRAM_BASE ** n."""
-    if count == 0:
-        return 0
-    size = min(n, count)
-    h = np.uint64(0)
-    for i in range(size):
-        h = h * GRAM_BASE + tokens[i]
-    out[0] = _fmix64(h)
-    for i in range(size, count):
-        h = h * GRAM_BASE + tokens[i] - tokens[i - size] * leave
-        out[i - size + 1] = _fmix64(h)
-    return count - size + 1
+def _edges(data, start, end, edges):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """First byte of every word of ASCII text and the byte after its last, one after the other; how many words there are."""
+    count, carry = 0, np.uint64(0)
+    for at in range(start, end, BLOCK):
+        inside = word_bits(data, at)
+        if end - at < BLOCK:
+            inside &= (_ONE << np.uint64(end - at)) - _ONE
+        changes = inside ^ ((inside << _ONE) | carry)
+        carry = inside >> np.uint64(BLOCK - 1)
+        while changes:
+            edges[count] = at + trailing_zeros(changes)
+            count += 1
+            changes &= changes - _ONE
+    if count & 1:
+        edges[count] = end
+        count += 1
+    return count >> 1
 
 
 @numba.njit(cache=False, nogil=True)
-def _minima(shingles, count, a, b, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Minimum over ``shingles[:count]`` (already mixed, 32 bits) of ``a * h + b`` for every permutation."""
-    for k in range(len(a)):
-        scale, shift, least = a[k], b[k], np.uint32(0xFFFFFFFF)
-        for i in range(count):
-            least = min(least, np.uint32(np.uint32(scale * shingles[i]) + shift))
-        out[k] = least
+def _ascii_tokens(data, start, end, powers, edges, hashes, chars):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """As ``_any_tokens``, for ASCII text that ``BLOCK`` bytes follow."""
+    count = _edges(data, start, end, edges)
+    for k in range(count):
+        at = edges[2 * k]
+        length = edges[2 * k + 1] - at
+        if length <= 8:
+            h = TOKEN_SEED * powers[length] + horner8((load64(data, at) | _SMALL) << np.uint64(64 - 8 * length))
+        else:
+            h, odd = TOKEN_SEED, length & 7
+            if odd:
+                h = h * powers[odd] + horner8((load64(data, at) | _SMALL) << np.uint64(64 - 8 * odd))
+            for eight in range(at + odd, at + length, 8):
+                h = h * powers[8] + horner8(load64(data, eight) | _SMALL)
+        hashes[k], chars[k] = h, length
+    for k in range(count):
+        hashes[k] = _fmix64(hashes[k])
+    return count
+
+
+@numba.njit(cache=False, nogil=True)
+def _tokens(data, start, end, plain, tables, edges, hashes, chars):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    ascii_class, lower, classes, powers = tables
+    if plain and end + BLOCK <= len(data):
+        return _ascii_tokens(data, start, end, powers, edges, hashes, chars)
+    return _any_tokens(data, start, end, ascii_class, lower, classes, hashes, chars)
+
+
+@numba.njit(cache=False, nogil=True)
+def _grams(tokens, count, n, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """n-grams of ``tokens[:count]`` by Horner's rule into ``out``, not yet finalised; how many there are."""
+    if count == 0:
+        return 0
+    size = min(n, count)
+    many = count - size + 1
+    for i in range(many):
+        out[i] = tokens[i]
+    for j in range(1, size):
+        for i in range(many):
+            out[i] = out[i] * GRAM_BASE + tokens[i + j]
+    return many
 
 
 @numba.njit(cache=False, nogil=True)
 def _mix_to_32(grams, count, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Top 32 bits of every shingle hash, through MurmurHash3's 32-bit finaliser."""
+    """Top 32 bits of every shingle hash, through MurmurHash3's 32-bit finaliser; the length of ``out`` after its padding.
+
+    Padding repeats a shingle, which changes no minimum.
+    """
     for i in range(count):
-        h = np.uint32(grams[i] >> np.uint64(32))
+        h = np.uint32(_fmix64(grams[i]) >> np.uint64(32))
         h = np.uint32(np.uint32(h ^ (h >> np.uint32(16))) * F32_1)
         h = np.uint32(np.uint32(h ^ (h >> np.uint32(13))) * F32_2)
         out[i] = np.uint32(h ^ (h >> np.uint32(16)))
+    padded = (count + _PAD - 1) // _PAD * _PAD
+    for i in range(count, padded):
+        out[i] = out[0]
+    return padded
 
 
 @numba.njit(cache=False, nogil=True)
-def _batch_tokens(data, starts, ends, ascii_class, lower, classes, hashes, chars, offsets):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _minima(mixed, count, a, b, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Minimum over ``mixed[:count]`` of ``a * h + b`` for every permutation."""
+    for k in range(len(a)):
+        scale, shift, least = a[k], b[k], np.uint32(0xFFFFFFFF)
+        for i in range(count):
+            least = min(least, np.uint32(np.uint32(scale * mixed[i]) + shift))
+        out[k] = least
+
+
+@numba.njit(cache=False, nogil=True)
+def _batch_tokens(data, starts, ends, plain, tables, edges, hashes, chars, offsets):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     for row in range(len(starts)):
         at = offsets[row]
-        offsets[row + 1] = at + _tokens(data, starts[row], ends[row], ascii_class, lower, classes, hashes[at:], chars[at:])
+        offsets[row + 1] = at + _tokens(data, starts[row], ends[row], plain[row], tables, edges, hashes[at:], chars[at:])
 
 
 @numba.njit(cache=False, nogil=True)
-def _batch_shingles(data, starts, ends, ascii_class, lower, classes, n, leave, hashes, chars, out, offsets):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _batch_shingles(data, starts, ends, plain, tables, n, edges, hashes, chars, out, offsets):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     for row in range(len(starts)):
         at = offsets[row]
-        count = _tokens(data, starts[row], ends[row], ascii_class, lower, classes, hashes, chars)
-        offsets[row + 1] = at + _shingles(hashes, count, n, leave, out[at:])
+        count = _tokens(data, starts[row], ends[row], plain[row], tables, edges, hashes, chars)
+        count = _grams(hashes, count, n, out[at:])
+        offsets[row + 1] = at + count
+        for i in range(at, at + count):
+            out[i] = _fmix64(out[i])
 
 
 @numba.njit(cache=False, nogil=True)
-def _batch_signatures(data, starts, ends, ascii_class, lower, classes, n, leave, hashes, chars, grams, mixed, a, b, out, counts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _batch_signatures(data, starts, ends, plain, tables, n, edges, hashes, chars, grams, mixed, a, b, out, counts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     for row in range(len(starts)):
-        count = _tokens(data, starts[row], ends[row], ascii_class, lower, classes, hashes, chars)
-        count = _shingles(hashes, count, n, leave, grams)
-        _mix_to_32(grams, count, mixed)
-        _minima(mixed, count, a, b, out[row])
+        count = _tokens(data, starts[row], ends[row], plain[row], tables, edges, hashes, chars)
+        count = _grams(hashes, count, n, grams)
+        _minima(mixed, _mix_to_32(grams, count, mixed), a, b, out[row])
         counts[row] = count
 
 
@@ -127,34 +193,34 @@ def _most_tokens(text: TextBuffer) -> NDArray[np.int64]:
     return (text.ends - text.starts) // 2 + 1
 
 
-def _leave(n: int) -> np.uint64:
-    return np.uint64(pow(int(GRAM_BASE), n, 1 << 64))
+def _rows(text: TextBuffer) -> tuple[object, ...]:
+    return text.data, text.starts, text.ends, ascii_rows(text), (_ASCII_CLASS, _LOWER, class_table(), _POWERS)
+
+
+def _scratch(text: TextBuffer) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int32]]:
+    widest = int(_most_tokens(text).max(initial=0))
+    return np.empty(2 * widest, np.int64), np.empty(widest, np.uint64), np.empty(widest, np.int32)
 
 
 def token_hashes(text: TextBuffer) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.int64]]:
     """Token hashes, their lengths in code points, and row offsets; see ``kernel.token_hashes``."""
     room = int(_most_tokens(text).sum())
     hashes, chars, offsets = np.empty(room, np.uint64), np.empty(room, np.int32), np.zeros(len(text) + 1, np.int64)
-    _batch_tokens(text.data, text.starts, text.ends, _ASCII_CLASS, _LOWER, class_table(), hashes, chars, offsets)
+    _batch_tokens(*_rows(text), _scratch(text)[0], hashes, chars, offsets)
     return hashes[: offsets[-1]], chars[: offsets[-1]], offsets
 
 
 def shingle_hashes(text: TextBuffer, n: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Shingle hashes in order of occurrence, and row offsets; see ``kernel.shingle_hashes``."""
-    most = _most_tokens(text)
-    widest = int(most.max(initial=0))
-    hashes, chars = np.empty(widest, np.uint64), np.empty(widest, np.int32)
-    out, offsets = np.empty(int(most.sum()), np.uint64), np.zeros(len(text) + 1, np.int64)
-    tables = (_ASCII_CLASS, _LOWER, class_table())
-    _batch_shingles(text.data, text.starts, text.ends, *tables, n, _leave(n), hashes, chars, out, offsets)
+    out, offsets = np.empty(int(_most_tokens(text).sum()), np.uint64), np.zeros(len(text) + 1, np.int64)
+    _batch_shingles(*_rows(text), n, *_scratch(text), out, offsets)
     return out[: offsets[-1]], offsets
 
 
 def signatures(text: TextBuffer, n: int, a: NDArray[np.uint32], b: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """MinHash values and shingle counts; see ``kernel.signatures``."""
-    widest = int(_most_tokens(text).max(initial=0))
-    scratch = (np.empty(widest, np.uint64), np.empty(widest, np.int32), np.empty(widest, np.uint64), np.empty(widest, np.uint32))
+    edges, hashes, chars = _scratch(text)
+    grams, mixed = np.empty(len(hashes), np.uint64), np.empty(len(hashes) + _PAD, np.uint32)
     out, counts = np.empty((len(text), len(a)), np.uint32), np.zeros(len(text), np.int64)
-    tables = (_ASCII_CLASS, _LOWER, class_table())
-    _batch_signatures(text.data, text.starts, text.ends, *tables, n, _leave(n), *scratch, a, b, out, counts)
+    _batch_signatures(*_rows(text), n, edges, hashes, chars, grams, mixed, a, b, out, counts)
     return out, counts

@@ -67,6 +67,8 @@ def ascii_rows(text: TextBuffer) -> NDArray[np.bool_]:
     if not len(text):
         return np.zeros(0, np.bool_)
     low, high = int(text.starts[0]), int(text.ends.max())
+    if text.data[low:high].max(initial=0) < 0x80:
+        return np.ones(len(text), np.bool_)
     beyond = np.flatnonzero(text.data[low:high] >= 0x80) + low
     plain: NDArray[np.bool_] = np.searchsorted(beyond, text.starts) == np.searchsorted(beyond, text.ends)
     return plain
