@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from udfs.dedup.digest import DIGEST_BYTES, digest, digests
 from udfs.dedup.jaccard import shingle_set, similarity
+from udfs.dedup.kernel import KernelName
 
 
 @pytest.mark.parametrize(
@@ -54,3 +57,18 @@ def test_similarity(member: list[int], kept: list[int], jaccard: float, containm
 
 def test_sets_are_sorted_and_distinct() -> None:
     assert shingle_set(np.array([5, 1, 5, 2**64 - 1, 1], np.uint64)).tolist() == [1, 5, 2**64 - 1]
+
+
+@pytest.mark.parametrize("kernel", ["numba", "numpy"])
+def test_digests_of_a_column_are_those_of_its_texts(kernel: KernelName) -> None:
+    blanks = " \t\n\x0b\x0c\r\x1c\x1f\x85\u00a0\u1680\u2003\u2028\u2029\u3000"
+    draw = random.Random(4)
+    texts = [
+        "",
+        " ",
+        "A  b",
+        "\u2028",
+        "\u2027x\u1681y\u00c2\u0084",
+        *("".join(draw.choices(f"aB\u00e9\u00c9.\u1e00\u2014\u4e00{blanks}", k=30)) for _ in range(400)),
+    ]
+    assert digests(pa.array(texts), kernel).to_pylist() == [digest(text) for text in texts]

@@ -154,12 +154,37 @@ def test_brute_force_agrees_whatever_the_batches_and_the_kernel(batch, kernel):
 
 
 def test_a_crowd_of_look_alikes_below_the_threshold_costs_linear_work(monkeypatch):
-    # 600 pages of half template, half their own (J about 1/3): each is compared with RULE.tries others at most.
+    # 600 pages of half template, half their own (J about 1/3): past the exact unit each is compared with RULE.tries others at most.
     compared = []
+    monkeypatch.setattr(leader, "EXACT_UNIT", 20)
     monkeypatch.setattr(leader, "similarity", lambda *_: compared.append(1) or leader.Similarity(0.3, 0.5))
     texts = {f"p{i:03}": " ".join([*prose(70, 60), *prose(5000 + i, 60)]) for i in range(600)}
     assert decide(texts, scheme=WIDE) == {}
-    assert 0 < len(compared) <= 600 * RULE.tries
+    assert 0 < len(compared) <= 580 * RULE.tries + 20 * 20
+
+
+def test_a_small_unit_is_decided_exactly_however_many_look_alikes_are_tried_before():
+    # 60 kept pages of one template (J about .6 to each other), and for each a twin with J .9 to it alone: with four tries and leaders of
+    # a bucket limited, some twins met none but strangers.
+    template = prose(80, 120)
+    pages = {f"p{i:02}": [*template, *prose(8100 + i, 60)] for i in range(60)}
+    texts = {name: " ".join(words) for name, words in pages.items()}
+    texts |= {f"q{i:02}": " ".join(edited(pages[f"p{i:02}"], 1)[:-1]) for i in range(60)}
+    found = decide(texts, scheme=WIDE, rule=Rule(jaccard=0.8, tries=1, shingle=5))
+    assert originals(found) == {f"q{i:02}": f"p{i:02}" for i in range(60)}
+    kept = [shingles(texts[name]) for name in texts if name not in found]
+    assert max(len(a & b) / len(a | b) for n, a in enumerate(kept) for b in kept[:n]) < 0.8
+
+
+def test_components_mode_keeps_the_best_of_a_chain_and_measures_all_to_it():
+    words = prose(9, 100 + 10 * 6)
+    texts = {f"d{i}": " ".join(words[10 * i : 10 * i + 100]) for i in range(7)}
+    found = decide(texts, scheme=WIDE, rule=Rule(jaccard=0.8, tries=4, shingle=5, mode="components"))
+    assert originals(found) == {f"d{i}": "d0" for i in range(1, 7)}
+    # Windows ten words apart lose ten shingles of 96 each: d_i shares 96 - 10 i with d0.
+    assert [row["jaccard"] for row in found.values()] == [pytest.approx((96 - 10 * i) / (96 + 10 * i)) for i in range(1, 7)]
+    old = decide(texts, scheme=WIDE, rule=Rule(jaccard=0.8, tries=4, shingle=5, mode="components"), old=("d3", "d5"))
+    assert originals(old) == {f"d{i}": "d3" for i in (0, 1, 2, 4, 6)}  # what was kept stays
 
 
 def test_components_do_not_see_each_other():

@@ -18,7 +18,7 @@ def labels(node: NDArray[np.int64], hub: NDArray[np.int64]) -> tuple[NDArray[np.
     names, ends = np.unique(np.concatenate([node, hub]), return_inverse=True)
     if not len(names):
         return names, names
-    graph = coo_array((np.ones(len(node), np.int8), (ends[: len(node)], ends[len(node) :])), shape=(len(names), len(names)))
+    graph = coo_array((np.ones(len(node), np.int32), (ends[: len(node)], ends[len(node) :])), shape=(len(names), len(names)))
     _, part = connected_components(graph, directed=False)
     _, first = np.unique(part, return_index=True)  # names ascend, so that the first of a part is its least
     return names, names[first][part]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import pairwise
 
 import pyarrow as pa
 
-from udfs.text.buffers import text_buffer
+from udfs.dedup.kernel import KernelName, Texts, squeezed
 from udfs.text.normalise import normalise, squeeze
 
 #: Name and version, written beside every artefact.
@@ -24,8 +25,9 @@ def digest(text: str) -> bytes:
     return hashlib.blake2b(squeeze(normalise(text)).encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
 
 
-def digests(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+def digests(column: Texts, kernel: KernelName = "auto") -> pa.Array:
     """Digest of every row of a text column as binary; null counts as empty, bytes that are not UTF-8 as U+FFFD."""
-    text = text_buffer(column)
-    rows = (text.data[start:end].tobytes() for start, end in zip(text.starts.tolist(), text.ends.tolist(), strict=True))
-    return pa.array([digest(raw.decode("utf-8", "replace")) for raw in rows], pa.binary())
+    data, offsets = squeezed(column, kernel)
+    raw, bounds = memoryview(data), offsets.tolist()
+    found = [hashlib.blake2b(raw[low:high], digest_size=DIGEST_BYTES).digest() for low, high in pairwise(bounds)]
+    return pa.array(found, pa.binary())

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from udfs.dedup.kernel import KernelName, shared
+
 
 class Similarity(NamedTuple):
     """How alike two sets A and B are."""
@@ -21,12 +23,12 @@ def shingle_set(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return ordered[np.concatenate(([True], ordered[1:] != ordered[:-1]))] if len(ordered) else ordered
 
 
-def similarity(member: NDArray[np.uint64], kept: NDArray[np.uint64]) -> Similarity:
+def similarity(member: NDArray[np.uint64], kept: NDArray[np.uint64], kernel: KernelName = "auto") -> Similarity:
     """Exact Jaccard of two ascending sets, and the share of ``member`` that ``kept`` holds.
 
     Two empty sets are equal (1, 1): exact duplicates without tokens. One empty set is contained in any other, at Jaccard 0.
     """
     if not len(member):
         return Similarity(0.0 if len(kept) else 1.0, 1.0)
-    shared = len(np.intersect1d(member, kept, assume_unique=True))
-    return Similarity(shared / (len(member) + len(kept) - shared), shared / len(member))
+    both = shared(member, kept, kernel)
+    return Similarity(both / (len(member) + len(kept) - both), both / len(member))

@@ -45,9 +45,26 @@ class _Kernel(Protocol):
         self, text: TextBuffer, n: int, a: NDArray[np.uint32], b: NDArray[np.uint32]
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
 
+    def squeezed(self, text: TextBuffer) -> tuple[NDArray[np.uint8], NDArray[np.int64]]: ...
 
-def _kernel(name: str, text: TextBuffer) -> _Kernel:
+    def shared(self, left: NDArray[np.uint64], right: NDArray[np.uint64]) -> int: ...
+
+
+#: What every function here takes: a column of text, or its normal form where that was made before.
+Texts = pa.Array | pa.ChunkedArray | TextBuffer
+
+
+def normal_form(column: Texts) -> TextBuffer:
+    """The rows as the kernels read them; make it once where a batch goes through several of the functions below."""
+    return column if isinstance(column, TextBuffer) else normalised_buffer(text_buffer(column))
+
+
+def _kernel(name: str, text: TextBuffer | None) -> _Kernel:
     """The module that does the work.
+
+    Args:
+        name: as configured.
+        text: what is to be hashed; None for work that is no reason to compile.
 
     Raises:
         KernelUnavailableError: numba is asked for and missing, or the name is none of ours.
@@ -63,15 +80,14 @@ def _kernel(name: str, text: TextBuffer) -> _Kernel:
     return cast("_Kernel", numba_kernel)
 
 
-def _worth_compiling(text: TextBuffer) -> bool:
+def _worth_compiling(text: TextBuffer | None) -> bool:
     global _hashed_bytes  # noqa: PLW0603 -- what this process has done so far; it changes cost, never results
-    _hashed_bytes += int((text.ends - text.starts).sum())
+    if text is not None:
+        _hashed_bytes += int((text.ends - text.starts).sum())
     return _hashed_bytes >= COMPILE_AFTER_BYTES and find_spec("numba") is not None
 
 
-def token_hashes(
-    column: pa.Array | pa.ChunkedArray, kernel: KernelName = "auto"
-) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.int64]]:
+def token_hashes(column: Texts, kernel: KernelName = "auto") -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.int64]]:
     """Hash every token of every row.
 
     Args:
@@ -82,11 +98,11 @@ def token_hashes(
         ``hashes`` uint64[n_tokens], ``chars`` int32[n_tokens] (length of each in code points of the normal form), ``offsets``
         int64[n_rows + 1]: row i has the tokens ``offsets[i]:offsets[i + 1]``.
     """
-    text = normalised_buffer(text_buffer(column))
+    text = normal_form(column)
     return _kernel(kernel, text).token_hashes(text)
 
 
-def shingle_hashes(column: pa.Array | pa.ChunkedArray, n: int, kernel: KernelName = "auto") -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def shingle_hashes(column: Texts, n: int, kernel: KernelName = "auto") -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Hash every token n-gram of every row, in order of occurrence.
 
     A row with fewer than ``n`` tokens has one shingle, that of all its tokens; a row without tokens has none.
@@ -94,12 +110,12 @@ def shingle_hashes(column: pa.Array | pa.ChunkedArray, n: int, kernel: KernelNam
     Returns:
         ``hashes`` uint64[n_shingles] and ``offsets`` int64[n_rows + 1].
     """
-    text = normalised_buffer(text_buffer(column))
+    text = normal_form(column)
     return _kernel(kernel, text).shingle_hashes(text, n)
 
 
 def signatures(
-    column: pa.Array | pa.ChunkedArray, n: int, a: NDArray[np.uint32], b: NDArray[np.uint32], kernel: KernelName = "auto"
+    column: Texts, n: int, a: NDArray[np.uint32], b: NDArray[np.uint32], kernel: KernelName = "auto"
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """MinHash of the top 32 bits of the shingle hashes, under datasketch's affine32 permutations ``a * fmix32(h) + b``.
 
@@ -111,7 +127,23 @@ def signatures(
         kernel: which implementation runs.
 
     Returns:
-        Minima uint32[n_rows, k] (all ones where a row has no shingle) and shingle counts int64[n_rows], repeats counted.
+        Minima uint32[n_rows, k] (all ones where a row has no shingle), and the numbers of shingles and of tokens int64[n_rows, 2], repeats
+        counted.
     """
-    text = normalised_buffer(text_buffer(column))
+    text = normal_form(column)
     return _kernel(kernel, text).signatures(text, n, a, b)
+
+
+def squeezed(column: Texts, kernel: KernelName = "auto") -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The UTF-8 bytes of every row in normal form, white space squeezed to single spaces, none at the ends.
+
+    Returns:
+        ``data`` uint8 and ``offsets`` int64[n_rows + 1]: row i is ``data[offsets[i]:offsets[i + 1]]``.
+    """
+    text = normal_form(column)
+    return _kernel(kernel, text).squeezed(text)
+
+
+def shared(left: NDArray[np.uint64], right: NDArray[np.uint64], kernel: KernelName = "auto") -> int:
+    """How many members two ascending sets without repeats have in common."""
+    return int(_kernel(kernel, None).shared(left, right))

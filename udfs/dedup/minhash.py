@@ -53,10 +53,11 @@ class MinHashScheme:
 
 
 def signatures(
-    column: pa.Array | pa.ChunkedArray, scheme: MinHashScheme, kernel: kernels.KernelName = "auto"
+    column: kernels.Texts, scheme: MinHashScheme, kernel: kernels.KernelName = "auto"
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """MinHash values uint32[n_rows, k] and shingle counts int64[n_rows] of a text column."""
-    return kernels.signatures(column, scheme.shingle, *scheme.permutations, kernel)
+    minima, counts = kernels.signatures(column, scheme.shingle, *scheme.permutations, kernel)
+    return minima, counts[:, 0]
 
 
 def band_keys(minima: NDArray[np.uint32], scheme: MinHashScheme) -> NDArray[np.int64]:
@@ -72,9 +73,13 @@ def band_keys(minima: NDArray[np.uint32], scheme: MinHashScheme) -> NDArray[np.i
     return fmix64(keys).view(np.int64)
 
 
-def band_key_lists(column: pa.Array | pa.ChunkedArray, scheme: MinHashScheme, kernel: kernels.KernelName = "auto") -> pa.ListArray:
+def band_key_lists(column: kernels.Texts, scheme: MinHashScheme, kernel: kernels.KernelName = "auto") -> pa.ListArray:
     """Band keys of a text column as list<int64>; a row without tokens has an empty list, so that it meets no other."""
-    minima, counts = signatures(column, scheme, kernel)
+    return key_lists(*signatures(column, scheme, kernel), scheme)
+
+
+def key_lists(minima: NDArray[np.uint32], counts: NDArray[np.int64], scheme: MinHashScheme) -> pa.ListArray:
+    """Band keys of signatures and their shingle counts, as ``band_key_lists``."""
     has_tokens = counts > 0
     keys = band_keys(minima[has_tokens], scheme).ravel()
     offsets = np.concatenate(([0], np.cumsum(has_tokens * scheme.bands))).astype(np.int32)

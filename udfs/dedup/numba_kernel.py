@@ -183,9 +183,10 @@ def _batch_shingles(data, starts, ends, plain, tables, n, edges, hashes, chars, 
 def _batch_signatures(data, starts, ends, plain, tables, n, edges, hashes, chars, grams, mixed, a, b, out, counts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     for row in range(len(starts)):
         count = _tokens(data, starts[row], ends[row], plain[row], tables, edges, hashes, chars)
+        counts[row, 1] = count
         count = _grams(hashes, count, n, grams)
         _minima(mixed, _mix_to_32(grams, count, mixed), a, b, out[row])
-        counts[row] = count
+        counts[row, 0] = count
 
 
 def _most_tokens(text: TextBuffer) -> NDArray[np.int64]:
@@ -221,6 +222,68 @@ def signatures(text: TextBuffer, n: int, a: NDArray[np.uint32], b: NDArray[np.ui
     """MinHash values and shingle counts; see ``kernel.signatures``."""
     edges, hashes, chars = _scratch(text)
     grams, mixed = np.empty(len(hashes), np.uint64), np.empty(len(hashes) + _PAD, np.uint32)
-    out, counts = np.empty((len(text), len(a)), np.uint32), np.zeros(len(text), np.int64)
+    out, counts = np.empty((len(text), len(a)), np.uint32), np.zeros((len(text), 2), np.int64)
     _batch_signatures(*_rows(text), n, edges, hashes, chars, grams, mixed, a, b, out, counts)
     return out, counts
+
+
+@numba.njit(cache=False, nogil=True)
+def _batch_squeezed(data, starts, ends, blanks, out, offsets):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    at = 0
+    for row in range(len(starts)):
+        i, end, first = starts[row], ends[row], at
+        while i < end:
+            byte = data[i]
+            width = blanks[byte]
+            if width > 1:  # the first byte of a blank beyond ASCII, perhaps
+                width = _wide_blank(data, i, end)
+            if width:
+                if at > first and out[at - 1] != 32:
+                    out[at] = 32
+                    at += 1
+                i += width
+                continue
+            out[at] = byte | 32 if 65 <= byte <= 90 else byte
+            at += 1
+            i += 1
+        if at > first and out[at - 1] == 32:
+            at -= 1
+        offsets[row + 1] = at
+
+
+@numba.njit(cache=False, nogil=True)
+def _wide_blank(data, i, end):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Bytes of the white space beyond ASCII that begins at ``i``, or 0; of those alone that a normal form holds."""
+    if data[i] == 0xC2:
+        return 2 if i + 1 < end and data[i + 1] == 0x85 else 0  # U+0085
+    if i + 2 >= end:
+        return 0
+    second, third = data[i + 1], data[i + 2]
+    if data[i] == 0xE1:
+        return 3 if second == 0x9A and third == 0x80 else 0  # U+1680
+    return 3 if second == 0x80 and 0xA8 <= third <= 0xA9 else 0  # U+2028, U+2029
+
+
+#: Bytes of the white space that a byte may begin, 0 for none: what ``str.split`` splits at, as far as NFKC leaves it.
+_BLANKS = np.zeros(256, np.int64)
+_BLANKS[[9, 10, 11, 12, 13, 28, 29, 30, 31, 32]] = 1
+_BLANKS[0xC2], _BLANKS[0xE1], _BLANKS[0xE2] = 2, 3, 3
+
+
+def squeezed(text: TextBuffer) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Every row of a normal form in small letters with its white space squeezed, and row offsets; see ``kernel.squeezed``."""
+    out, offsets = np.empty(int((text.ends - text.starts).sum()) + 1, np.uint8), np.zeros(len(text) + 1, np.int64)
+    _batch_squeezed(text.data, text.starts, text.ends, _BLANKS, out, offsets)
+    return out, offsets
+
+
+@numba.njit(cache=False, nogil=True)
+def shared(left, right):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """How many members two ascending sets have in common."""
+    i, j, found = 0, 0, 0
+    while i < len(left) and j < len(right):
+        x, y = left[i], right[j]
+        found += x == y
+        i += x <= y
+        j += y <= x
+    return found

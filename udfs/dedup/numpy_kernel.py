@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from udfs.dedup.mix import GRAM_BASE, TOKEN_BASE, TOKEN_SEED, fmix32, fmix64
 from udfs.text.buffers import TextBuffer
 from udfs.text.charclass import ALONE, class_table
+from udfs.text.normalise import squeeze
 
 #: Cells of the largest temporary in ``signatures`` (shingles x permutations), to bound memory.
 _CELLS = 1 << 22
@@ -80,14 +81,19 @@ def _row_shingles(tokens: NDArray[np.uint64], n: int) -> NDArray[np.uint64]:
 def shingle_hashes(text: TextBuffer, n: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Shingle hashes in order of occurrence, and row offsets; see ``kernel.shingle_hashes``."""
     tokens, _, bounds = token_hashes(text)
-    rows = [_row_shingles(tokens[bounds[i] : bounds[i + 1]], n) for i in range(len(text))]
+    return _shingles_of(tokens, bounds, n)
+
+
+def _shingles_of(tokens: NDArray[np.uint64], bounds: NDArray[np.int64], n: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    rows = [_row_shingles(tokens[bounds[i] : bounds[i + 1]], n) for i in range(len(bounds) - 1)]
     offsets = np.concatenate(([0], np.cumsum([len(r) for r in rows], dtype=np.int64))).astype(np.int64)
     return np.concatenate(rows) if rows else np.zeros(0, np.uint64), offsets
 
 
 def signatures(text: TextBuffer, n: int, a: NDArray[np.uint32], b: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """MinHash values and shingle counts; see ``kernel.signatures``."""
-    shingles, offsets = shingle_hashes(text, n)
+    tokens, _, bounds = token_hashes(text)
+    shingles, offsets = _shingles_of(tokens, bounds, n)
     hashes = fmix32((shingles >> np.uint64(32)).astype(np.uint32))
     out = np.full((len(text), len(a)), 0xFFFFFFFF, np.uint32)
     step = max(1, _CELLS // max(1, len(a)))
@@ -95,4 +101,16 @@ def signatures(text: TextBuffer, n: int, a: NDArray[np.uint32], b: NDArray[np.ui
         for low in range(int(offsets[row]), int(offsets[row + 1]), step):
             part = hashes[low : min(low + step, int(offsets[row + 1])), None]
             np.minimum(out[row], (part * a + b).min(axis=0), out=out[row])
-    return out, np.diff(offsets)
+    return out, np.stack([np.diff(offsets), np.diff(bounds)], axis=1)
+
+
+def squeezed(text: TextBuffer) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Every row of a normal form in small letters with its white space squeezed, and row offsets; see ``kernel.squeezed``."""
+    raws = (text.data[s:e].tobytes() for s, e in zip(text.starts.tolist(), text.ends.tolist(), strict=True))
+    rows = [squeeze(raw.decode("utf-8", "replace").lower() if raw.isascii() else raw.decode()).encode() for raw in raws]
+    return np.frombuffer(b"".join(rows), np.uint8), np.cumsum([0, *map(len, rows)])
+
+
+def shared(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> int:
+    """How many members two ascending sets have in common."""
+    return len(np.intersect1d(left, right, assume_unique=True))
