@@ -34,7 +34,7 @@ def load_config(workspace: Path | None = None, files: Iterable[Path] = (), overr
     Args:
         workspace: directory whose ``conf/verilake.toml`` is read where it exists.
         files: further TOML files.
-        overrides: ``section.key=value`` with ``value`` in TOML; what is no TOML is taken as a string.
+        overrides: ``section.key=value`` or ``section.table.key=value`` with ``value`` in TOML; what is no TOML is taken as a string.
 
     Raises:
         ConfigError: any file cannot be read or parsed, any key is unknown, any value is not allowed; all at once.
@@ -57,7 +57,9 @@ def load_config(workspace: Path | None = None, files: Iterable[Path] = (), overr
         if not separator or not dot or not name:
             problems.append(f"--set {text}: expected section.key=value")
             continue
-        _merge(merged, {section: {name: _toml_value(value.strip())}}, f"--set {text}", origin)
+        name, inner, last = name.partition(".")
+        parsed = _toml_value(value.strip())
+        _merge(merged, {section: {name: {last: parsed} if inner else parsed}}, f"--set {text}", origin)
     try:
         config = Config.model_validate(merged)
     except ValidationError as error:
@@ -78,7 +80,9 @@ def _merge(into: dict[str, Any], layer: Mapping[str, Any], name: str, origin: di
         if not isinstance(target, dict):
             target = into[section] = {}
         for key, value in values.items():
-            target[key] = value
+            # A table within a section (thresholds of one set of rules, say) is merged key by key like the section itself.
+            held = target.get(key)
+            target[key] = {**held, **value} if isinstance(held, Mapping) and isinstance(value, Mapping) else value
             origin[f"{section}.{key}"] = name
 
 

@@ -16,11 +16,13 @@ from jobs.context import JobContext, JobReport, JobRun
 from jobs.curate.exact import exact_twins
 from jobs.curate.heuristics import judge
 from jobs.curate.ingests import earlier_ingests
+from jobs.curate.masking import mask_documents
 from jobs.curate.near import near_duplicates
 from jobs.curate.profiles import profile_documents, profile_scheme
 from jobs.curate.ranks import rank
 from jobs.curate.takedowns import refuse_taken_down
 from jobs.curate.verdicts import verdicts
+from jobs.decontaminate import documents_refused, refuse_documents
 from schemas.bronze.documents import DOCUMENTS as BRONZE
 from schemas.conf import Curate
 from schemas.ids import uniform_from
@@ -57,7 +59,7 @@ def run(context: JobContext, ingest_id: str) -> JobReport:
     with context.open(
         JOB,
         f"ingest={ingest_id}",
-        reads={BRONZE: [ingest_id], DOCUMENT_PROFILES: [*earlier, ingest_id], DOCUMENTS: earlier},
+        reads={BRONZE: [ingest_id], DOCUMENT_PROFILES: [*earlier, ingest_id], DOCUMENTS: earlier, **documents_refused(context, ingest_id)},
         writes={DOCUMENT_VERDICTS: ingest_id, DOCUMENTS: ingest_id},
         # Kernels agree bit for bit: which one ran is no part of the result.
         settings=curate.model_dump(mode="json", exclude={"kernel"}),
@@ -76,7 +78,7 @@ def decide(context: JobContext, ingest_id: str, earlier: list[str]) -> DataFrame
     new, old, ingest_seq = context.read(BRONZE, ingest_id), _kept_before(context, earlier), _ordinal(context, ingest_id)
     profiled = judge(context.read(DOCUMENT_PROFILES, ingest_id), curate).join(new.select("doc_id", "source", "uri"), "doc_id")
     # Not part of the fingerprint: tombstones only grow, and what was curated before one is set aside by the takedown itself.
-    judged = refuse_taken_down(profiled, marks(context.lake)).drop("uri")
+    judged = refuse_taken_down(refuse_documents(context, profiled, ingest_id), marks(context.lake)).drop("uri")
     passed = judged.where(F.col("rejected_for").isNull()).select(rank(), "digest", "band_keys")
     pool = passed.unionByName(old.select(rank(), "digest", "band_keys"))
     twins = exact_twins(pool)
@@ -89,7 +91,10 @@ def decide(context: JobContext, ingest_id: str, earlier: list[str]) -> DataFrame
 def kept_documents(context: JobContext, job: JobRun, ingest_id: str) -> DataFrame:
     """silver.documents of one ingest: text and metrics of what its written verdicts keep."""
     kept = job.read_written(DOCUMENT_VERDICTS).where("state = 'kept'").select("doc_id")
-    figures = context.read(DOCUMENT_PROFILES, ingest_id).drop("ingest_id", "ingest_seq", "digest", "band_keys", "scheme")
+    carried = [
+        name for name in DOCUMENT_PROFILES.schema.names if name in DOCUMENTS.schema.names and name not in ("ingest_id", "ingest_seq")
+    ]
+    figures = context.read(DOCUMENT_PROFILES, ingest_id).select(*carried, "pii_spans")
     share = context.config.curate.eval_share
 
     def split_of(clusters: pa.Array) -> pa.Array:
@@ -97,10 +102,9 @@ def kept_documents(context: JobContext, job: JobRun, ingest_id: str) -> DataFram
 
     split = F.arrow_udf(split_of, "string")
 
+    received = context.read(BRONZE, ingest_id).join(kept, "doc_id", "left_semi").join(figures, "doc_id")
     return (
-        context.read(BRONZE, ingest_id)
-        .join(kept, "doc_id", "left_semi")
-        .join(figures, "doc_id")
+        mask_documents(received, context.config.curate)
         .withColumn("cluster_id", F.col("doc_id"))
         .withColumn("split", split("cluster_id"))
         .select(*DOCUMENTS.schema.names)
@@ -115,11 +119,15 @@ def funnel(decided: DataFrame) -> dict[str, int]:
 
 
 def _kept_before(context: JobContext, earlier: list[str]) -> DataFrame:
-    """Documents that earlier ingests kept, with their profiles; an empty frame where there were none."""
+    """Documents that earlier ingests kept, with their profiles; an empty frame where there were none.
+
+    Texts are compared as received: what masking did to a kept one makes it no less a duplicate.
+    """
     columns = ("doc_id", "ingest_seq", "n_words", "text", "digest", "band_keys")
     names = earlier or [""]  # no ingest has an empty name: the frame is empty but typed
     profiles = context.read(DOCUMENT_PROFILES, *names).select("doc_id", "digest", "band_keys")
-    return context.read(DOCUMENTS, *names).join(profiles, "doc_id").select(*columns)
+    texts = context.read(BRONZE, *names).select("doc_id", "text")
+    return context.read(DOCUMENTS, *names).drop("text").join(texts, "doc_id").join(profiles, "doc_id").select(*columns)
 
 
 def _ordinal(context: JobContext, ingest_id: str) -> int:

@@ -44,11 +44,78 @@ class Ingest(Section):
     licence_field: str
     text_unit: Literal["file", "paragraph"]
     max_document_bytes: Positive
+    html_text: Literal["main", "page"]
+    http_status: tuple[Annotated[str, Field(pattern=r"^[1-5](xx|\d\d)$")], ...] = Field(min_length=1)
+    split_mb: Positive
+
+
+class Gopher(Section):
+    """Thresholds of Gopher's filters of quality and repetition."""
+
+    min_words: Count
+    max_words: Positive
+    min_mean_word_length: Annotated[float, Field(ge=0)]
+    max_mean_word_length: Annotated[float, Field(gt=0)]
+    max_hash_ratio: Annotated[float, Field(ge=0)]
+    max_ellipsis_ratio: Annotated[float, Field(ge=0)]
+    max_bullet_line_share: Share
+    max_ellipsis_line_share: Share
+    min_alpha_word_share: Share
+    min_stop_words: Count
+    max_repeated_line_share: Share
+    max_repeated_paragraph_share: Share
+    max_dup_line_share: Share
+    max_dup_paragraph_share: Share
+    max_top_2gram_share: Share
+    max_top_3gram_share: Share
+    max_top_4gram_share: Share
+    max_dup_5gram_chars: Share
+    max_dup_6gram_chars: Share
+    max_dup_7gram_chars: Share
+    max_dup_8gram_chars: Share
+    max_dup_9gram_chars: Share
+    max_dup_10gram_chars: Share
+
+
+class C4(Section):
+    """Thresholds of C4's filters."""
+
+    min_full_sentences: Count
+    max_braces: Count
+    max_lorem_ipsum: Count
+
+
+class MC4(Section):
+    """Threshold of mC4's filter of lines."""
+
+    min_long_lines: Count
+
+
+class FineWeb(Section):
+    """Thresholds of FineWeb's filters, and of those of C4's that it keeps."""
+
+    min_terminal_line_share: Share
+    max_short_line_share: Share
+    max_dup_line_share: Share
+    max_newline_ratio: Annotated[float, Field(ge=0)]
+    min_sentences: Count
+    max_braces: Count
+    max_lorem_ipsum: Count
 
 
 class Curate(Section):
-    """Heuristics, shingling, banding, split."""
+    """Heuristics, language, personal data, shingling, banding, split."""
 
+    rules: tuple[Literal["basic", "gopher", "c4", "mc4", "fineweb"], ...]
+    gopher: Gopher
+    c4: C4
+    mc4: MC4
+    fineweb: FineWeb
+    stop_words: dict[str, tuple[Annotated[str, Field(min_length=1)], ...]]
+    languages: tuple[Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}([_-][A-Za-z]{2,8})?$")], ...]
+    min_language_score: Share
+    language_model: str
+    mask_pii: bool
     min_words: Count
     max_words: Positive
     max_mean_word_length: Annotated[float, Field(gt=0)]
@@ -57,17 +124,53 @@ class Curate(Section):
     max_dup_line_share: Share
     max_dup_5gram_share: Share
     shingle: Positive
-    bands: Positive
+    bands: Count
     rows: Positive
+    permutations: Positive
     jaccard: Annotated[float, Field(gt=0.0, le=1.0)]
     verify_rounds: Positive
+    mode: Literal["verified", "components"]
+    max_edges: Positive
+    keep: tuple[Literal["earlier_ingest", "quality", "length", "source_priority", "id"], ...] = Field(min_length=2)
+    source_priority: tuple[str, ...]
     kernel: Literal["auto", "numba", "numpy"]
     eval_share: Share
+
+    @model_validator(mode="after")
+    def _order_is_total(self) -> Curate:
+        if self.keep[0] != "earlier_ingest" or self.keep[-1] != "id" or len(set(self.keep)) < len(self.keep):
+            msg = f"keep must begin with earlier_ingest (what was kept stays), end with id and name nothing twice, got {list(self.keep)}"
+            raise ValueError(msg)
+        if ("source_priority" in self.keep) != bool(self.source_priority):
+            msg = "keep names source_priority if and only if the list source_priority names sources"
+            raise ValueError(msg)
+        return self
 
     @model_validator(mode="after")
     def _bounds_in_order(self) -> Curate:
         if self.min_words > self.max_words:
             msg = f"min_words ({self.min_words}) exceeds max_words ({self.max_words})"
+            raise ValueError(msg)
+        return self
+
+
+class Decontaminate(Section):
+    """What counts as holding a benchmark item, and what follows."""
+
+    sets: tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")], ...]
+    action: Literal["reject", "flag"]
+    n: Literal[8, 13]
+    coverage: Annotated[float, Field(gt=0.0, le=1.0)]
+    short_coverage: Annotated[float, Field(gt=0.0, le=1.0)]
+    full_tokens: Positive
+    window: Count
+    template_items: Positive
+    template_documents: Positive
+
+    @model_validator(mode="after")
+    def _shorter_needs_more(self) -> Decontaminate:
+        if self.short_coverage < self.coverage:
+            msg = f"short_coverage ({self.short_coverage}) is below coverage ({self.coverage})"
             raise ValueError(msg)
         return self
 
@@ -214,6 +317,7 @@ class Config(Section):
     spark: Spark
     ingest: Ingest
     curate: Curate
+    decontaminate: Decontaminate
     convert: Convert
     admit: Admit
     plan: Plan

@@ -14,6 +14,10 @@ from schemas.conf import Curate
 from schemas.silver.document_profiles import DOCUMENT_PROFILES
 from udfs.dedup.digest import DIGEST_SCHEME, digests
 from udfs.dedup.minhash import MinHashScheme, band_key_lists
+from udfs.language.identify import LANGUAGE_SCHEME, languages
+from udfs.language.model import load_model, model_name
+from udfs.pii.kinds import PII_SCHEME
+from udfs.pii.mask import pii_columns
 from udfs.quality.metrics import METRICS_SCHEME, document_metrics
 
 if TYPE_CHECKING:
@@ -29,19 +33,24 @@ def minhash_scheme(curate: Curate) -> MinHashScheme:
 
 def profile_scheme(curate: Curate) -> str:
     """Names and versions of all that goes into a profile."""
-    return f"{METRICS_SCHEME} {DIGEST_SCHEME} {minhash_scheme(curate).name}"
+    language = f"{LANGUAGE_SCHEME}:{model_name(curate.language_model)}"
+    return f"{METRICS_SCHEME} {language} {PII_SCHEME} {DIGEST_SCHEME} {minhash_scheme(curate).name}"
 
 
 def profile(documents: DataFrame, curate: Curate) -> DataFrame:
     """Profiles of documents (doc_id, ingest_id, ingest_seq, text), columns as in ``DOCUMENT_PROFILES``."""
     minhash, scheme, kernel, wanted = minhash_scheme(curate), profile_scheme(curate), curate.kernel, DOCUMENT_PROFILES.schema
 
+    model, stop_words = curate.language_model, curate.stop_words
+
     def profiled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             text = batch.column("text")
-            figures = document_metrics(text, kernel)
+            spoken = languages(text, load_model(model))
+            figures = document_metrics(text, kernel, stop_words, spoken.column("language").to_pylist())
             columns = {name: batch.column(name) for name in ("doc_id", "ingest_id", "ingest_seq")}
-            columns |= dict(zip(figures.schema.names, figures.columns, strict=True))
+            for part in (figures, spoken, pii_columns(text)):
+                columns |= dict(zip(part.schema.names, part.columns, strict=True))
             columns["digest"] = digests(text)
             columns["band_keys"] = band_key_lists(text, minhash, kernel)
             columns["scheme"] = pa.array([scheme] * batch.num_rows, pa.string())
@@ -54,7 +63,7 @@ def profile(documents: DataFrame, curate: Curate) -> DataFrame:
 def profile_documents(context: JobContext, ingest_id: str) -> JobReport:
     """Fill the ingest's slice of silver.document_profiles; a job of its own, so that only texts and shingling make it stale."""
     curate = context.config.curate
-    settings = {"shingle": curate.shingle, "bands": curate.bands, "rows": curate.rows}
+    settings = {"shingle": curate.shingle, "bands": curate.bands, "rows": curate.rows, "stop_words": curate.stop_words}
     with context.open(
         JOB,
         f"ingest={ingest_id}",

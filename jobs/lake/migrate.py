@@ -6,6 +6,7 @@ Concurrent creation is a conflict that Delta cannot settle (L§1.2): both happen
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,10 +19,14 @@ from jobs.lake.layout import VERSION_FILE, Lake
 from jobs.lake.locks import exclusive
 from jobs.lake.types import spark_schema
 from schemas.catalog import ALL_TABLES
+from schemas.bronze.benchmark_items import BENCHMARK_ITEMS
 from schemas.conf import Config
 from schemas.gold.rl import RL
 from schemas.ops.bindings import BINDINGS
 from schemas.ops.tombstones import TOMBSTONES
+from schemas.silver.contamination import CONTAMINATION
+from schemas.silver.document_profiles import DOCUMENT_PROFILES
+from schemas.silver.documents import DOCUMENTS as SILVER_DOCUMENTS
 from schemas.silver.eval_samples import EVAL_SAMPLES
 from schemas.table import LAKE_SCHEMA_VERSION, Table
 from udfs.killpoints import reach
@@ -44,13 +49,22 @@ class Step:
         adds: tables that it creates; creating one that is there is nothing, so that a killed step is simply done again.
         fills: writes what the new tables need from the old ones; done again, it finds what is written.
         notes: what is made of older rows; looked at before the step.
+        widens: tables that get the nullable columns which they lack; those are null in the rows that are there.
+        renews: derived tables that are laid anew and empty: the job that fills them does so again.
     """
 
     version: int
     what: str
-    adds: tuple[Table, ...]
-    fills: Callable[[SparkSession, Lake, Config], None]
-    notes: Callable[[Lake], list[str]]
+    adds: tuple[Table, ...] = ()
+    fills: Callable[[SparkSession, Lake, Config], None] = lambda _spark, _lake, _config: None
+    notes: Callable[[Lake], list[str]] = lambda _lake: []
+    widens: tuple[Table, ...] = ()
+    renews: tuple[Table, ...] = ()
+
+    @property
+    def changes(self) -> tuple[Table, ...]:
+        """All tables that it touches."""
+        return (*self.adds, *self.widens, *self.renews)
 
 
 @dataclass(frozen=True)
@@ -75,12 +89,16 @@ def _rl_notes(lake: Lake) -> list[str]:
 
 STEPS: tuple[Step, ...] = (
     Step(2, "tables of publication, binding, evaluation and takedown", (RL, EVAL_SAMPLES, BINDINGS, TOMBSTONES), fill_rl, _rl_notes),
-)
+    Step(
+        3, "figures of Gopher, C4 and FineWeb, language, personal data, in profiles that are computed again; kept documents carry the last two; tables of decontamination",
+        adds=(BENCHMARK_ITEMS, CONTAMINATION), widens=(SILVER_DOCUMENTS,), renews=(DOCUMENT_PROFILES,),
+    ),
+)  # fmt: skip
 
 
 def table_version(table: Table) -> int:
     """Schema version in which ``table`` last changed: what a job's fingerprint carries, so that a lake which was only given new tables is not stale."""
-    return max((step.version for step in STEPS if table in step.adds), default=1)
+    return max((step.version for step in STEPS if table in step.changes), default=1)
 
 
 def create_tables(spark: SparkSession, lake: Lake) -> None:
@@ -131,7 +149,11 @@ def migrate(lake: Lake, config: Config, session: Callable[[], SparkSession]) -> 
         migration = plan_migration(lake)  # another process may have taken them meanwhile
         for step in migration.steps:
             spark = session()
-            _create_all(spark, lake, step.adds)
+            for table in step.renews:
+                _remove(spark, lake, table)
+            _create_all(spark, lake, (*step.adds, *step.renews))
+            for table in step.widens:
+                _widen(spark, lake, table)
             step.fills(spark, lake, config)
             reach(f"migrate/{step.version}")
             _write_version(lake, step.version)
@@ -156,6 +178,24 @@ def _create(spark: SparkSession, lake: Lake, table: Table) -> None:
     else:
         _create_with_deltalake(lake, table)
     reach(f"migrate/created/{table.name}")
+
+
+def _remove(spark: SparkSession, lake: Lake, table: Table) -> None:
+    """Delete a table's files; one that a death left half deleted is deleted whole the next time."""
+    shutil.rmtree(lake.path(table), ignore_errors=True)
+    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr] # noqa: SLF001 -- else it remembers the old log
+    reach(f"migrate/removed/{table.name}")
+
+
+def _widen(spark: SparkSession, lake: Lake, table: Table) -> None:
+    """Add the columns that the table lacks, at its end."""
+    path = str(lake.path(table))
+    held = set(spark.read.format("delta").load(path).columns)
+    for field in spark_schema(table.schema).fields:
+        if field.name not in held:
+            comment = (table.schema.field(field.name).metadata or {}).get(b"comment", b"").decode().replace("'", "\\'")
+            spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMNS ({field.name} {field.dataType.simpleString()} COMMENT '{comment}')")
+    reach(f"migrate/widened/{table.name}")
 
 
 def _create_with_spark(spark: SparkSession, lake: Lake, table: Table) -> None:

@@ -15,6 +15,7 @@ from schemas.bronze.documents import DOCUMENTS
 from schemas.bronze.rejects import REJECTS
 from schemas.errors import UnknownIdError, VerilakeError
 from schemas.ids import ID_DIGITS, text_hash
+from schemas.silver.documents import DOCUMENTS as SILVER_DOCUMENTS
 from schemas.silver.qa import QA
 from schemas.table import Table
 
@@ -183,9 +184,12 @@ class _Chain:
 
     def _quote(self, rows: list[dict[str, Any]], full: list[dict[str, Any]]) -> None:
         """Put the span of evidence beside each question, and whether its hash still holds."""
-        ids = sorted({row["doc_id"] for row in full})
-        sql = f"SELECT doc_id, text FROM {alias(DOCUMENTS)} WHERE doc_id IN ({', '.join(map(literal, ids))})"
-        texts = {row["doc_id"]: row["text"] for row in self._reader.select(sql, DOCUMENTS)}
+        ids = ", ".join(map(literal, sorted({row["doc_id"] for row in full})))
+        # Offsets point into the text as conversion saw it, where personal data is masked; bronze's where curation has dropped the document since.
+        texts = {}
+        for table in (DOCUMENTS, SILVER_DOCUMENTS):
+            sql = f"SELECT doc_id, text FROM {alias(table)} WHERE doc_id IN ({ids})"
+            texts |= {row["doc_id"]: row["text"] for row in self._reader.select(sql, table)}
         for row, whole in zip(rows, full, strict=True):
             text = texts.get(whole["doc_id"])
             span = text[whole["evidence_start"] : whole["evidence_end"]] if text is not None else None

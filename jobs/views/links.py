@@ -16,6 +16,7 @@ from schemas.gold.round_plan import ROUND_PLAN
 from schemas.gold.sft import SFT
 from schemas.gold.tasks import TASKS
 from schemas.silver.calls import CALLS
+from schemas.silver.contamination import CONTAMINATION
 from schemas.silver.document_profiles import DOCUMENT_PROFILES
 from schemas.silver.document_verdicts import DOCUMENT_VERDICTS
 from schemas.silver.documents import DOCUMENTS as SILVER_DOCUMENTS
@@ -58,7 +59,8 @@ class Link:
 STATIONS: tuple[Station, ...] = (
     Station(DOCUMENTS, "document as received", ("source", "uri", "title", "licence", "path", "position", "ingest_id", "ingest_seq", "fetched_at"), ("doc_id",)),
     Station(DOCUMENT_VERDICTS, "verdict of curation", ("state", "reason", "dup_of", "jaccard", "containment", "evidence")),
-    Station(SILVER_DOCUMENTS, "kept document", ("cluster_id", "split", "n_words", "n_chars")),
+    Station(CONTAMINATION, "holds a benchmark item", ("kind", "row_id", "part", "coverage", "span_start", "span_end")),
+    Station(SILVER_DOCUMENTS, "kept document", ("cluster_id", "split", "n_words", "n_chars", "language", "masked")),
     Station(REPLIES, "reply of the conversion engine", ("engine", "engine_version", "template", "draw", "n_items", "failure_class"), ("request_hash",)),
     Station(
         QA, "candidate question",
@@ -99,6 +101,7 @@ def _same(*names: str) -> tuple[tuple[str, str], ...]:
 
 LINKS: tuple[Link, ...] = (
     Link(DOCUMENT_VERDICTS, DOCUMENTS, _same("doc_id"), attached=True),
+    Link(CONTAMINATION, DOCUMENTS, _same("doc_id"), attached=True),
     Link(SILVER_DOCUMENTS, DOCUMENTS, _same("doc_id"), attached=True),
     Link(REPLIES, DOCUMENTS, _same("doc_id")),
     Link(QA, DOCUMENTS, _same("doc_id")),
@@ -127,7 +130,7 @@ LINKS: tuple[Link, ...] = (
 #: By which one column the rows of a table belong, in the end, to a document; a parent stands before its children. Every table with rows of
 #: documents has exactly one such owner, also those that no chain shows: what is taken down is found through this list.
 OWNERS: tuple[Link, ...] = (
-    *(Link(table, DOCUMENTS, _same("doc_id")) for table in (DOCUMENT_PROFILES, DOCUMENT_VERDICTS, SILVER_DOCUMENTS, REPLIES, QA, TASKS)),
+    *(Link(table, DOCUMENTS, _same("doc_id")) for table in (DOCUMENT_PROFILES, DOCUMENT_VERDICTS, CONTAMINATION, SILVER_DOCUMENTS, REPLIES, QA, TASKS)),
     Link(QA_VERDICTS, QA, _same("qa_id")),
     *(Link(table, TASKS, _same("task_id")) for table in (PROMPTS, REPAIR_QUEUE)),
     *(

@@ -1,0 +1,1 @@
+"""Personal data and secrets in texts: found, counted, masked, with a way back to the text as received."""
