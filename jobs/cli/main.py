@@ -11,7 +11,18 @@ from typing import Annotated
 
 import typer
 
-from jobs.cli import care_verbs, eval_verbs, job_verbs, publish_verbs, read_verbs, report_verbs, setup_verbs, track_verbs, train_verbs
+from jobs.cli import (
+    care_verbs,
+    dedup_verbs,
+    eval_verbs,
+    job_verbs,
+    publish_verbs,
+    read_verbs,
+    report_verbs,
+    setup_verbs,
+    track_verbs,
+    train_verbs,
+)
 from jobs.logs import set_up_logging
 from schemas.errors import VerilakeError
 
@@ -33,7 +44,18 @@ def _root(
     warnings.filterwarnings("ignore", module="pyspark")
 
 
-for verbs in (setup_verbs, job_verbs, publish_verbs, train_verbs, eval_verbs, read_verbs, report_verbs, track_verbs, care_verbs):
+for verbs in (
+    setup_verbs,
+    job_verbs,
+    dedup_verbs,
+    publish_verbs,
+    train_verbs,
+    eval_verbs,
+    read_verbs,
+    report_verbs,
+    track_verbs,
+    care_verbs,
+):
     verbs.register(app)
 
 

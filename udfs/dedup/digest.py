@@ -28,6 +28,6 @@ def digest(text: str) -> bytes:
 def digests(column: Texts, kernel: KernelName = "auto") -> pa.Array:
     """Digest of every row of a text column as binary; null counts as empty, bytes that are not UTF-8 as U+FFFD."""
     data, offsets = squeezed(column, kernel)
-    raw, bounds = memoryview(data), offsets.tolist()
+    raw, bounds = memoryview(data.data), offsets.tolist()
     found = [hashlib.blake2b(raw[low:high], digest_size=DIGEST_BYTES).digest() for low, high in pairwise(bounds)]
     return pa.array(found, pa.binary())

@@ -7,7 +7,7 @@ changes to numba, where it can be imported, once a process has hashed ``COMPILE_
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import Literal, Protocol, cast
+from typing import Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
@@ -51,7 +51,7 @@ class _Kernel(Protocol):
 
 
 #: What every function here takes: a column of text, or its normal form where that was made before.
-Texts = pa.Array | pa.ChunkedArray | TextBuffer
+Texts: TypeAlias = "pa.Array | pa.ChunkedArray | TextBuffer"
 
 
 def normal_form(column: Texts) -> TextBuffer:
