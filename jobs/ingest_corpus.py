@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from jobs.context import JobContext, JobReport, JobRun
-from jobs.ingest.manifest import Manifest, NothingReadableError, build_manifest, ordinal_of
+from jobs.ingest.manifest import Manifest, NothingReadableError, build_manifest, ordinal_of, settings_of
+from jobs.ingest.ranges import misread, plan_ranges
 from jobs.lake.locks import exclusive
 from jobs.lake.types import spark_schema
 from schemas.bronze.documents import DOCUMENTS
 from schemas.bronze.rejects import REJECTS
 from schemas.errors import InputRefusedError
-from udfs.readers.arrow import ITEMS, InputChangedError, files_table, read_batches
+from udfs.readers.arrow import ITEMS, REACHED, InputChangedError, parts_table, read_batches
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -42,7 +43,7 @@ def run(ctx: JobContext, paths: Sequence[str], *, source: str | None = None) -> 
         ctx.open(
             "ingest_corpus", f"ingest={manifest.ingest_id}",
             reads={}, writes={DOCUMENTS: manifest.ingest_id, REJECTS: manifest.ingest_id},
-            settings=ctx.config.ingest,
+            settings=settings_of(ctx.config.ingest),
         ) as job,
     ):  # fmt: skip
         if not job.done:
@@ -55,9 +56,18 @@ def _ingest(ctx: JobContext, job: JobRun, manifest: Manifest) -> None:
     from pyspark import StorageLevel
 
     # On disk, not in memory: it is read three times, and parsed once.
-    items = read_items(ctx, manifest).persist(StorageLevel.DISK_ONLY)
+    read = read_items(ctx, manifest).persist(StorageLevel.DISK_ONLY)
     try:
-        found = _first_pass(items, manifest)
+        found = _first_pass(read, manifest)
+        whole = misread(manifest, reached(read))
+        if whole:
+            _LOG.warning(
+                "%s: parts do not fit together (an archive within the archive, or damage where two meet); read whole", sorted(whole)
+            )
+            read.unpersist()
+            read = read_items(ctx, manifest, whole).persist(StorageLevel.DISK_ONLY)
+            found = _first_pass(read, manifest)
+        items = read.where(f"reason IS NULL OR reason <> '{REACHED}'")
         seq = ordinal_of(ctx.lake, manifest.ingest_id)
         losers = repeated(ctx, items, manifest.ingest_id, seq).persist(StorageLevel.DISK_ONLY)
         kept = job.write(DOCUMENTS, lambda: documents(ctx, items, losers, manifest.ingest_id, seq)).rows
@@ -69,17 +79,21 @@ def _ingest(ctx: JobContext, job: JobRun, manifest: Manifest) -> None:
         job.count(input=sum(found.values()), documents=kept, rejects=dict(sorted(counts.items())), files=len(manifest.files))
         losers.unpersist()
     finally:
-        items.unpersist()
+        read.unpersist()
 
 
-def read_items(ctx: JobContext, manifest: Manifest) -> DataFrame:
-    """``ITEMS``: every record and reject of every file, read by the executors, one file a task at the least."""
+def read_items(ctx: JobContext, manifest: Manifest, whole: Collection[str] = ()) -> DataFrame:
+    """``ITEMS``: every record and reject of every file, read by the executors; large files in ranges, but those named in ``whole``."""
     # Largest first and dealt round robin, so that tasks end at about the same time.
-    order = sorted(range(len(manifest.files)), key=lambda at: (-manifest.files[at].size, manifest.files[at].relative))
-    table = files_table([manifest.files[at] for at in order], [manifest.digests[at] for at in order])
-    tasks = min(len(order), _TASKS_PER_CORE * ctx.spark.sparkContext.defaultParallelism)
-    files = ctx.spark.createDataFrame(table).repartition(tasks)
-    return files.mapInArrow(partial(read_batches, conf=ctx.config.ingest), spark_schema(ITEMS))
+    table = parts_table(plan_ranges(ctx, manifest, whole))
+    tasks = min(table.num_rows, _TASKS_PER_CORE * ctx.spark.sparkContext.defaultParallelism)
+    parts = ctx.spark.createDataFrame(table).repartition(tasks)
+    return parts.mapInArrow(partial(read_batches, conf=ctx.config.ingest), spark_schema(ITEMS))
+
+
+def reached(items: DataFrame) -> list[dict[str, str | int]]:
+    """What the tasks of split archives have met."""
+    return [row.asDict() for row in items.where(f"reason = '{REACHED}'").select("path", "position", "detail").collect()]
 
 
 def repeated(ctx: JobContext, items: DataFrame, ingest_id: str, seq: int) -> DataFrame:
@@ -147,12 +161,12 @@ def _first_pass(items: DataFrame, manifest: Manifest) -> dict[str | None, int]:
     from pyspark.errors import PythonException
 
     try:
-        found = {row["reason"]: row["count"] for row in items.groupBy("reason").count().collect()}
+        found = {row["reason"]: row["count"] for row in items.groupBy("reason").count().collect() if row["reason"] != REACHED}
     except PythonException as error:
         raise _changed(error) from None
     if None in found:
         return found
-    worst = items.orderBy("path", "position").select("path", "position", "detail").first()
+    worst = items.where(f"reason <> '{REACHED}'").orderBy("path", "position").select("path", "position", "detail").first()
     raise NothingReadableError.from_rejects(len(manifest.files), found, f"{worst['path']}, position {worst['position']}: {worst['detail']}")
 
 

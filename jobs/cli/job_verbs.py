@@ -62,7 +62,8 @@ def register(app: typer.Typer) -> None:
 
 def ingest(
     paths: Annotated[
-        list[Path], typer.Argument(help="Files or directories: JSONL (plain, gzip, zstd), Parquet, plain text; told apart by content.")
+        list[Path],
+        typer.Argument(help="Files or directories: WARC, WET, JSONL (plain, gzip, zstd), Parquet, plain text; told apart by content."),
     ],
     source: Annotated[str | None, typer.Option("--source", help="Name of the collection; default: the file's or directory's name.")] = None,
     workspace: WorkspaceFlag = HERE,

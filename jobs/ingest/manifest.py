@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from jobs.context import JobContext
 from jobs.lake.layout import Lake
@@ -76,7 +77,12 @@ def build_manifest(ctx: JobContext, paths: Sequence[str], source: str | None) ->
 def ingest_id_of(files: Sequence[InputFile], digests: Sequence[str], conf: Ingest) -> str:
     """The id: it depends on names below the arguments, on bytes, on sources and on the reader's settings; not on where the files lie."""
     held = sorted((file.source, file.relative, digest) for file, digest in zip(files, digests, strict=True))
-    return content_id("ingest", held, conf.model_dump(mode="json"), table_version(DOCUMENTS))
+    return content_id("ingest", held, settings_of(conf), table_version(DOCUMENTS))
+
+
+def settings_of(conf: Ingest) -> dict[str, Any]:
+    """The reader's settings that matter to what it reads: not by how many tasks."""
+    return conf.model_dump(mode="json", exclude={"split_mb"})
 
 
 def ordinal_of(lake: Lake, ingest_id: str) -> int:

@@ -19,7 +19,11 @@ DOCUMENTS = Table(
             column("licence", pa.string(), "licence field where the record has one", null=True),
             column("metadata", pa.string(), "all other fields of the record as canonical JSON"),
             column("path", pa.string(), "file it was read from, relative to the argument of the ingest"),
-            column("position", pa.int64(), "line (JSONL, from 1), row (Parquet, from 0) or block (text, from 0) within the file"),
+            column(
+                "position",
+                pa.int64(),
+                "line (JSONL, from 1), row (Parquet, from 0), block (text, from 0) or byte offset (WARC, of the packed member) within the file",
+            ),
             column("fetched_at", TIMESTAMP, "when it was ingested"),
         ]
     ),

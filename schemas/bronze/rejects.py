@@ -12,7 +12,7 @@ REJECTS = Table(
             column("ingest_id", pa.string(), "which ingest met it"),
             column("source", pa.string(), "name of the collection"),
             column("path", pa.string(), "file, relative to the argument of the ingest"),
-            column("position", pa.int64(), "line, row or block within the file; -1 where the file as a whole is meant"),
+            column("position", pa.int64(), "line, row, block or byte offset within the file; -1 where the file as a whole is meant"),
             column(
                 "reason",
                 pa.string(),

@@ -8,12 +8,13 @@ import pytest
 from schemas.conf import Ingest
 from schemas.errors import InputRefusedError
 from schemas.ids import content_id
-from udfs.readers.arrow import ITEMS, InputChangedError, digest_batches, files_table, read_batches
+from udfs.readers.arrow import ITEMS, InputChangedError, digest_batches, files_table, parts_table, read_batches
 from udfs.readers.files import file_digest, list_files, stem
+from udfs.readers.parts import WHOLE
 
 CONF = Ingest(
     text_field="text", id_field="id", uri_field="url", title_field="title", licence_field="license", text_unit="file",
-    max_document_bytes=1 << 20,
+    max_document_bytes=1 << 20, html_text="main", http_status=("2xx",), split_mb=1,
 )  # fmt: skip
 
 
@@ -77,7 +78,7 @@ def test_names_that_are_not_utf8(tmp_path):
     (tmp_path / "d" / os.fsdecode(b"caf\xe9.txt")).write_bytes(b"text")
     (found,) = list_files([tmp_path / "d"])
     assert (found.relative, found.source, found.size) == ("caf\\xe9.txt", "d", 4)
-    (batch,) = read_batches(files_table([found], [file_digest(found.location)]).to_batches(), CONF)
+    (batch,) = read_batches(parts_table([(found, file_digest(found.location), WHOLE)]).to_batches(), CONF)
     assert batch["text"].to_pylist() == ["text"]
 
 
@@ -112,7 +113,7 @@ def test_digest_is_sha256(tmp_path):
 
 def table_of(path, source="s"):
     files = list_files([path], source)
-    return files_table(files, [file_digest(file.location) for file in files])
+    return parts_table([(file, file_digest(file.location), WHOLE) for file in files])
 
 
 def test_batches_hold_records_and_rejects_with_ids(tmp_path):

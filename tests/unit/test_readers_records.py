@@ -14,7 +14,7 @@ from udfs.readers.record import Record, Reject
 def conf(**changes):
     base = {
         "text_field": "text", "id_field": "id", "uri_field": "url", "title_field": "title", "licence_field": "license",
-        "text_unit": "file", "max_document_bytes": 1 << 20,
+        "text_unit": "file", "max_document_bytes": 1 << 20, "html_text": "main", "http_status": ("2xx",), "split_mb": 1,
     }  # fmt: skip
     return Ingest(**{**base, **changes})
 
@@ -179,7 +179,8 @@ class TestPlainText:
             (b"x" * 2000, 0, "too_long"),
             ("text".encode("utf-16"), -1, "unsupported_format"),
             (b"PK\x03\x04....", -1, "unsupported_format"),
-            (b"WARC/1.0\r\n", -1, "unsupported_format"),
+            (b"filedesc://x.arc 0.0.0.0 20080430204825", -1, "unsupported_format"),
+            (b"WARC/1.0\r\n", 0, "truncated_record"),
             (b'[\n  {"text": "a"},\n  {"text": "b"}\n]\n', -1, "unsupported_format"),
             (gzip.compress(b""), -1, "empty_file"),
             (gzip.compress(gzip.compress(b"a")), -1, "unsupported_format"),

@@ -19,7 +19,7 @@ from udfs.readers.sniff import Format, classify, sniff
 
 CONF = Ingest(
     text_field="text", id_field="id", uri_field="url", title_field="title", licence_field="license", text_unit="file",
-    max_document_bytes=1 << 26,
+    max_document_bytes=1 << 26, html_text="main", http_status=("2xx",), split_mb=1,
 )  # fmt: skip
 
 
@@ -130,7 +130,7 @@ import resource, sys
 from schemas.conf import Ingest
 from udfs.readers.read import read
 conf = Ingest(text_field="text", id_field="id", uri_field="url", title_field="title", licence_field="license", text_unit="file",
-              max_document_bytes=1 << 20)
+              max_document_bytes=1 << 20, html_text="main", http_status=("2xx",), split_mb=1)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 items = list(read(sys.argv[1], conf))
 grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from schemas.errors import InputRefusedError
 
-_SUFFIXES = re.compile(r"(?:\.(?:jsonl|ndjson|json|txt|text|md|parquet|pq|gz|gzip|zst|zstd))+$", re.IGNORECASE)
+_SUFFIXES = re.compile(r"(?:\.(?:jsonl|ndjson|json|txt|text|md|parquet|pq|warc|wet|wat|gz|gzip|zst|zstd))+$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,7 @@ class InputFile:
         relative: its name in the lake: the path below the argument that named it; unique within an ingest.
         source: name of the collection.
         size: bytes; -1 where the file cannot be examined.
+        modified: when it last changed, in nanoseconds; -1 likewise.
         parents: folders above ``relative``, nearest last; used where two arguments hold files of the same name.
     """
 
@@ -32,6 +33,7 @@ class InputFile:
     relative: str
     source: str
     size: int
+    modified: int = -1
     parents: tuple[str, ...] = ()
 
 
@@ -59,7 +61,7 @@ def list_files(paths: Sequence[str | Path], source: str | None = None) -> list[I
         collection = source or ((parents or ("root",))[-1] if folder else stem(_shown(os.path.basename(argument))))  # noqa: PTH119 - bytes
         for location in _walk(argument):
             relative = _shown(os.path.relpath(location, base))
-            file = InputFile(location, relative, collection, _size(location), parents)
+            file = InputFile(location, relative, collection, *file_state(location), parents)
             real = os.path.realpath(location)
             held = found.get(real)
             if held is None or (-relative.count("/"), relative) < (-held.relative.count("/"), held.relative):
@@ -82,6 +84,15 @@ def file_digest(location: bytes | str | Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return "unreadable"
+
+
+def file_state(location: bytes) -> tuple[int, int]:
+    """Size in bytes and time of the last change in nanoseconds; -1 twice where a file cannot be examined."""
+    try:
+        found = os.stat(location)  # noqa: PTH116 - bytes
+    except OSError:
+        return -1, -1
+    return found.st_size, found.st_mtime_ns
 
 
 def _walk(argument: bytes) -> Iterator[bytes]:
@@ -125,13 +136,6 @@ def _told_apart(files: Iterable[InputFile]) -> list[InputFile]:
             "/".join((*file.parents[-depth:], file.relative)) if name in often else name for file, name in zip(chosen, names, strict=True)
         ]
     return [replace(file, relative=name) for file, name in zip(chosen, names, strict=True)]
-
-
-def _size(location: bytes) -> int:
-    try:
-        return os.stat(location).st_size  # noqa: PTH116 - bytes
-    except OSError:
-        return -1
 
 
 def _shown(path: bytes) -> str:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any
+from functools import partial
+from itertools import takewhile
+from typing import Any, BinaryIO
 
 from schemas.conf import Ingest
-from udfs.readers.lines import Line, split_lines
+from udfs.readers.lines import BOM, Line, split_lines
+from udfs.readers.parts import Part
 from udfs.readers.record import MAX_DEPTH, Place, Quoted, Record, Reject, build_record, reject, too_deep
+from udfs.readers.streams import CHUNK
 
 #: Longer integers stay strings: Python itself refuses to convert them (its limit is 4300 digits).
 MAX_INT_DIGITS = 4000
@@ -21,7 +25,34 @@ class _DuplicateKeyError(ValueError):
 
 def read_jsonl(pieces: Iterable[bytes], conf: Ingest, relative: str) -> Iterator[Record | Reject]:
     """Records of a stream; positions are line numbers from 1; blank lines are no records."""
-    for line in split_lines(pieces, conf.max_document_bytes):
+    return _records(split_lines(pieces, conf.max_document_bytes), conf, relative)
+
+
+def read_jsonl_part(file: BinaryIO, conf: Ingest, relative: str, part: Part) -> Iterator[Record | Reject]:
+    """Records of the lines that begin in a range of a file that is not packed; positions as if it were read whole."""
+    file.seek(part.begin)
+    if part.begin:
+        # The line that the range begins within is another's; one that begins right here follows a line feed.
+        file.seek(part.begin - 1)
+        start = _behind_line_feed(file, part.begin - 1)
+    else:
+        start = len(BOM) if file.read(len(BOM)) == BOM else 0
+    file.seek(start)
+    lines = split_lines(iter(partial(file.read, CHUNK), b""), conf.max_document_bytes, offset=start, number=part.line)
+    return _records(takewhile(lambda line: part.end < 0 or line.start < part.end, lines), conf, relative)
+
+
+def _behind_line_feed(file: BinaryIO, offset: int) -> int:
+    while piece := file.read(CHUNK):
+        found = piece.find(b"\n")
+        if found >= 0:
+            return offset + found + 1
+        offset += len(piece)
+    return offset
+
+
+def _records(lines: Iterable[Line], conf: Ingest, relative: str) -> Iterator[Record | Reject]:
+    for line in lines:
         if line.fault is not None:
             yield reject(line.number, line.fault.reason, line.fault.detail, line.data)
         elif line.too_long or line.data.strip():

@@ -17,6 +17,7 @@ class Line:
 
     Attributes:
         number: from 1.
+        start: its first byte's place in the stream (behind a byte order mark, which is not counted).
         data: its bytes; of a line over the limit only the first ``FIRST_BYTES``.
         length: bytes that it has in the file.
         too_long: over the limit.
@@ -24,26 +25,32 @@ class Line:
     """
 
     number: int
+    start: int
     data: bytes
     length: int
     too_long: bool = False
     fault: StreamFaultError | None = None
 
 
-def split_lines(pieces: Iterable[bytes], limit: int) -> Iterator[Line]:
+def split_lines(pieces: Iterable[bytes], limit: int, *, offset: int = 0, number: int = 1) -> Iterator[Line]:
     """Splits at line feeds; a byte order mark at the start is dropped; a line over ``limit`` bytes is never held.
 
     Where the stream breaks, one last Line carries the fault and what there was of the line.
+
+    Args:
+        pieces: the stream.
+        limit: longest line that is given out whole.
+        offset: place of the first byte in the stream; only at 0 a byte order mark is looked for.
+        number: of the first line.
     """
-    number = 1
     carry: list[bytes] = []
     length = 0
 
     def finish(fault: StreamFaultError | None = None) -> Line:
         data = b"".join(carry)
-        return Line(number, data[:FIRST_BYTES] if length > limit else data, length, length > limit, fault)
+        return Line(number, offset, data[:FIRST_BYTES] if length > limit else data, length, length > limit, fault)
 
-    stream = _without_bom(pieces)
+    stream = iter(pieces) if offset else _without_bom(pieces)
     try:
         for piece in stream:
             parts = piece.split(b"\n")
@@ -55,7 +62,7 @@ def split_lines(pieces: Iterable[bytes], limit: int) -> Iterator[Line]:
                     length += len(part)
                 if at < len(parts) - 1:
                     yield finish()
-                    number, length = number + 1, 0
+                    number, offset, length = number + 1, offset + length + 1, 0
                     carry.clear()
     except StreamFaultError as fault:
         yield finish(fault)

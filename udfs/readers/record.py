@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -18,6 +17,8 @@ Reason = Literal[
     "truncated_gzip", "corrupt_gzip", "truncated_zstd", "corrupt_zstd", "compression_bomb",
     "no_text_column", "truncated_parquet", "corrupt_parquet",
     "empty_file", "unreadable", "binary", "unsupported_format", "duplicate_record",
+    "corrupt_warc", "bad_header", "bad_length", "truncated_record", "bad_http", "bad_chunking", "bad_encoding", "bad_charset",
+    "not_text", "not_document", "http_status",
 ]  # fmt: skip
 
 REASONS: dict[Reason, str] = {
@@ -47,6 +48,17 @@ REASONS: dict[Reason, str] = {
     "binary": "neither text nor any known format",
     "unsupported_format": "a known format that verilake does not read",
     "duplicate_record": "equal source, uri and text: the first one was taken",
+    "corrupt_warc": "bytes of a web archive where a record should begin; what follows was taken",
+    "bad_header": "a record of a web archive whose header does not end or lacks its length",
+    "bad_length": "a record of a web archive that does not end where its length says",
+    "truncated_record": "the archive ends within a record",
+    "bad_http": "a response record that holds no HTTP response",
+    "bad_chunking": "the payload is not chunked as its HTTP header says",
+    "bad_encoding": "the payload is not packed as its HTTP header says",
+    "bad_charset": "under no charset do the bytes give sensible text",
+    "not_text": "a payload that is neither HTML nor plain text",
+    "not_document": "a record of a web archive that holds no document: warcinfo, request, metadata (all of a WAT file), revisit",
+    "http_status": "an HTTP status that ingest.http_status does not take: redirects, errors",
 }
 
 #: Nesting that a record may have. Far below the interpreter's recursion limit, so that the verdict does not depend on the caller's stack.
@@ -56,7 +68,6 @@ FIRST_BYTES = 200
 #: Position of a reject that means the file as a whole.
 WHOLE_FILE = -1
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTAINERS = (dict, list, tuple)
 
 
@@ -128,11 +139,6 @@ def build_record(fields: Mapping[str, Any], conf: Ingest, place: Place, raw: byt
         return reject(place.position, "text_not_string", detail[:FIRST_BYTES], raw)
     if not text.strip():
         return reject(place.position, "empty_text", f"field {conf.text_field!r} is empty", raw)
-    if len(text) > conf.max_document_bytes or (
-        4 * len(text) > conf.max_document_bytes and len(text.encode("utf-8", "surrogatepass")) > conf.max_document_bytes
-    ):
-        return reject(place.position, "too_long", f"text exceeds ingest.max_document_bytes = {conf.max_document_bytes}", raw)
-
     used = {conf.text_field}
     uri = _first_address(fields, (conf.id_field, conf.uri_field), used) or place.uri
     title = _string(fields, conf.title_field, used)
@@ -141,14 +147,34 @@ def build_record(fields: Mapping[str, Any], conf: Ingest, place: Place, raw: byt
         metadata = canonical_json({name: value for name, value in fields.items() if name not in used})
     except RecursionError:
         return reject(place.position, "too_deep", f"nested deeper than {MAX_DEPTH}", raw)
-    for name, value in (("text", text), ("address", uri), ("title", title), ("licence", licence), ("metadata", metadata)):
+    return checked(Record(place.position, uri, title, text, licence, metadata), conf, raw)
+
+
+def checked(record: Record, conf: Ingest, raw: bytes) -> Record | Reject:
+    """The record, or the reason why the lake cannot hold it: too long, half a surrogate pair, NUL."""
+    text = record.text
+    if len(text) > conf.max_document_bytes or (
+        4 * len(text) > conf.max_document_bytes and len(text.encode("utf-8", "surrogatepass")) > conf.max_document_bytes
+    ):
+        return reject(record.position, "too_long", f"text exceeds ingest.max_document_bytes = {conf.max_document_bytes}", raw)
+    named = (("text", text), ("address", record.uri), ("title", record.title), ("licence", record.licence), ("metadata", record.metadata))
+    for name, value in named:
         if value is None:
             continue
-        if _SURROGATE.search(value):
-            return reject(place.position, "lone_surrogate", f"{name} holds half a surrogate pair", raw)
+        if _half_pair(value):
+            return reject(record.position, "lone_surrogate", f"{name} holds half a surrogate pair", raw)
         if "\0" in value:
-            return reject(place.position, "nul_bytes", f"{name} holds U+0000", raw)
-    return Record(place.position, uri, title, text, licence, metadata)
+            return reject(record.position, "nul_bytes", f"{name} holds U+0000", raw)
+    return record
+
+
+def _half_pair(value: str) -> bool:
+    """Whether a string holds half a surrogate pair: then, and only then, it has no UTF-8; encoding is ten times a search's speed."""
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def too_deep(value: Any) -> bool:

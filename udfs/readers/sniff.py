@@ -10,8 +10,9 @@ from typing import BinaryIO, Literal
 
 from udfs.readers.lines import BOM
 from udfs.readers.streams import GZIP_MAGIC, ZSTD_MAGIC, Compression, StreamFaultError, decompress
+from udfs.readers.warc.frames import MAGIC, begins_soon
 
-Kind = Literal["jsonl", "parquet", "text", "empty", "binary", "unsupported"]
+Kind = Literal["jsonl", "parquet", "warc", "text", "empty", "binary", "unsupported"]
 
 #: Bytes (unpacked) on which the verdict rests.
 HEAD = 1 << 16
@@ -24,7 +25,7 @@ _UNSUPPORTED: tuple[tuple[bytes, str], ...] = (
     (b"\x04\x22\x4d\x18", "lz4: unpack it, or pack it with gzip or zstd"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it first"),
     (b"%PDF-", "a PDF: extract its text first"),
-    (b"WARC/", "a WARC archive: extract its text to JSONL first"),
+    (b"filedesc://", "an ARC archive: convert it to WARC first"),
     (b"ARROW1", "an Arrow file: write it as Parquet"),
     (b"PARE", "an encrypted Parquet file: decrypt it first"),
     (b"ORC", "an ORC file: write it as Parquet"),
@@ -32,6 +33,8 @@ _UNSUPPORTED: tuple[tuple[bytes, str], ...] = (
     (b"\xfe\xff", "UTF-16: write it as UTF-8"),
     (b"Obj\x01", "an Avro file: write it as Parquet"),
 )
+#: An archive whose front is missing: a record behind the two empty lines that end the one before it.
+_WARC_WITHIN = re.compile(rb"\r\n\r\nWARC/[01]\.\d{1,2}\r\n(?:WARC-|Content-)[A-Za-z-]+:")
 _JSON_START = re.compile(rb'\s*\{\s*"')
 _JSON_DOCUMENT = re.compile(rb'\s*(?:\[\s*\{\s*"|\{\s*\n\s*")')
 #: Control bytes that text does hold: tab, line feed, form feed, carriage return, escape.
@@ -66,15 +69,23 @@ def sniff_file(file: BinaryIO) -> Format:
     if start.startswith(PARQUET_MAGIC):
         return Format("parquet")
     if start.startswith(GZIP_MAGIC):
-        return _inside(file, "gzip")
+        return _packed(file, "gzip")
     if start.startswith(ZSTD_MAGIC) or _SKIPPABLE_FRAME.match(start):
-        return _inside(file, "zstd")
+        return _packed(file, "zstd")
     head = file.read(HEAD)
     return classify(head, whole=len(head) < HEAD)
 
 
-def _inside(file: BinaryIO, compression: Compression) -> Format:
+def _packed(file: BinaryIO, compression: Compression) -> Format:
+    """What is packed; where that cannot be told, for the start is damaged or needs a dictionary, whether an archive's record follows."""
+    found, broken = _inside(file, compression)
+    return Format("warc", compression) if broken and found.kind != "warc" and begins_soon(file) else found
+
+
+def _inside(file: BinaryIO, compression: Compression) -> tuple[Format, bool]:
+    """What is packed, and whether it breaks within its head."""
     head = b""
+    broken = False
     whole = True
     try:
         for piece in decompress(file, compression):
@@ -85,16 +96,16 @@ def _inside(file: BinaryIO, compression: Compression) -> Format:
     except StreamFaultError:
         # The reader meets the fault again and reports it; without a single byte there is only the fault to report.
         if not head:
-            return Format("text", compression)
-        whole = False
+            return Format("text", compression), True
+        whole, broken = False, True
     if not head:
-        return Format("empty", compression)
+        return Format("empty", compression), broken
     if head.startswith((GZIP_MAGIC, ZSTD_MAGIC)):
-        return Format("unsupported", compression, "compressed twice: unpack it once")
+        return Format("unsupported", compression, "compressed twice: unpack it once"), broken
     if head.startswith(PARQUET_MAGIC):
-        return Format("unsupported", compression, "Parquet inside a compressed stream: unpack it first")
+        return Format("unsupported", compression, "Parquet inside a compressed stream: unpack it first"), broken
     found = classify(head[:HEAD], whole=whole and len(head) <= HEAD)
-    return Format(found.kind, compression, found.detail)
+    return Format(found.kind, compression, found.detail), broken
 
 
 def classify(head: bytes, *, whole: bool) -> Format:
@@ -114,6 +125,8 @@ def classify(head: bytes, *, whole: bool) -> Format:
     if head[257:262] == b"ustar":
         return Format("unsupported", detail="a tar archive: unpack it first")
     body = head.removeprefix(BOM)
+    if body.lstrip().startswith(MAGIC) or _WARC_WITHIN.search(body):
+        return Format("warc")
     if not body.strip():
         return Format("empty", detail="nothing but white space") if whole else Format("text")
     lines = body.split(b"\n")

