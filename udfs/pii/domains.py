@@ -20,3 +20,6 @@ TOP_LEVEL = frozenset((_COUNTRIES + _GENERIC).split())
 #: Names set aside for examples and tests (RFC 2606, RFC 6761): nobody's address.
 RESERVED_NAMES = frozenset({"example.com", "example.net", "example.org", "example.edu"})
 RESERVED_TOP_LEVEL = frozenset({"example", "invalid", "localhost", "test", "local", "internal"})
+
+#: Country codes that are endings of files as well: an address there has more than one dot, as those of com.py do.
+ALSO_FILES = frozenset({"md", "ps", "py", "sh", "so"})

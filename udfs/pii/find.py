@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from udfs.pii.domains import RESERVED_NAMES, RESERVED_TOP_LEVEL, TOP_LEVEL
+from udfs.pii.domains import ALSO_FILES, RESERVED_NAMES, RESERVED_TOP_LEVEL, TOP_LEVEL
 from udfs.pii.kinds import KINDS, Kind, Span
 from udfs.pii.numbers import find_cards, find_ips, find_phones
 from udfs.pii.secrets import find_keys
@@ -31,7 +31,7 @@ def _domain_end(text: str, start: int) -> int:
     while len(labels) > 1 and labels[-1].lower() not in TOP_LEVEL:
         labels.pop()
     name = ".".join(labels).lower()
-    if len(labels) < 2 or any(label.startswith("-") or label.endswith("-") for label in labels):
+    if len(labels) < 2 + (labels[-1].lower() in ALSO_FILES) or any(label.startswith("-") or label.endswith("-") for label in labels):
         return -1
     if found.group().rsplit(".", 1)[-1].lower() in RESERVED_TOP_LEVEL or any(name == r or name.endswith("." + r) for r in RESERVED_NAMES):
         return -1

@@ -45,7 +45,7 @@ def find_cards(text: str) -> Iterator[Span]:
     """Card numbers of an issuer's length and start whose check digit holds."""
     for found in _CARD.finditer(text) if LONG_NUMBER.search(text) else ():
         digits = "".join(filter(str.isdigit, found.group()))
-        if issued(digits) and len(set(digits)) > 3 and luhn(digits):
+        if issued(digits) and len(set(digits)) > 1 and luhn(digits):
             yield Span(found.start(), found.end(), "card")
 
 
@@ -56,7 +56,7 @@ _IPV6 = re.compile(r"(?<![\w:.])[23][0-9A-Fa-f]{3}:[0-9A-Fa-f:]{2,34}(?![\w])", 
 _DOTTED = re.compile(r"[0-9]\.[0-9]{1,3}\.[0-9]")
 #: Said, or written, before what is no address.
 _VERSION = re.compile(
-    r"(?:versions?|release|v|ver\.?|sections?|chapter|clause|table|figure|appendix|rev\.?|revision|build|oid|python|linux|windows|[a-z]/|[\u00a7<>=~^!])[ \t]?$",
+    r"(?:versions?|release|v|ver\.?|sections?|chapter|clause|table|figure|appendix|rev\.?|revision|build|oid|python|linux|windows|[a-z]/|[<>=~^!]=|[~^\u00a7])[ \t]?$",
     re.IGNORECASE,
 )
 _DOCUMENTATION = tuple(ipaddress.ip_network(n) for n in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32", "3fff::/20"))
@@ -90,15 +90,17 @@ def find_ips(text: str) -> Iterator[Span]:
 # Separators that are written between groups: one blank, dot, hyphen or slash, and brackets around an area code.
 _GROUP = r"(?:[ .\-/]|\) ?|[ .\-]?\()"
 _INTERNATIONAL = re.compile(rf"(?<![\w+.,(])\(?\+[1-9]\d{{0,2}}(?:{_GROUP}\d{{1,10}}){{0,6}}(?![\w])", re.ASCII)
-# The plan of North America: area and exchange begin with 2 to 9.
+# The plan of North America: area and exchange begin with 2 to 9; no area ends in 00 (800 and 900 are no person's).
 _AMERICAN = re.compile(
-    r"(?<![\w.\-/+$,#=])(?:1[-. ])?(?:\([2-9]\d\d\) ?|([2-9]\d\d)([-.]))[2-9]\d\d(?(2)\2|[-. ])\d{4}(?![\w\-/=]|[.,]\d)", re.ASCII
+    r"(?<![\w.\-/+$,#=])(?:1[-. ])?(?:\((?!\d00)[2-9]\d\d\) ?|((?!\d00)[2-9]\d\d)([-.]))[2-9]\d\d(?(2)\2|[-. ])\d{4}(?![\w\-/=]|[.,]\d)",
+    re.ASCII,
 )
 # Any form, where a word says that a telephone follows.
 _SAID = re.compile(
     rf"(?<![\w])(?:tel|telephone|phone|fax|telefax|mobile|mob)\b(?:[ \t]{{0,3}}(?:no|number|nr)\b)?[.:\t ]{{1,4}}(?P<n>\(?\d{{1,5}}(?:{_GROUP}\d{{1,10}}){{0,6}})(?![\w])",
     re.ASCII | re.IGNORECASE,
 )
+_DATE = re.compile(r"(?:19|20)\d\d[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./](?:19|20)\d\d")
 #: Country codes with two digits or one (ITU-T E.164); all others that exist have three and begin with one of the pairs below.
 _CODES_1, _CODES_2 = (
     frozenset("17"),
@@ -205,7 +207,12 @@ def find_phones(text: str) -> Iterator[Span]:
             spans.append(Span(found.start(), found.end(), "phone"))
     for found in _SAID.finditer(text):
         digits = "".join(filter(str.isdigit, found.group("n")))
-        if _SHORTEST_SAID <= len(digits) <= _MAX_DIGITS and len(set(digits)) > 2 and digits[-7:-4] != "555":
+        if (
+            _SHORTEST_SAID <= len(digits) <= _MAX_DIGITS
+            and len(set(digits)) > 2
+            and digits[-7:-4] != "555"
+            and not _DATE.match(found.group("n"))
+        ):
             spans.append(Span(found.start("n"), found.end("n"), "phone"))
     until = 0
     for span in sorted(spans):

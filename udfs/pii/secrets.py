@@ -39,8 +39,10 @@ _EXAMPLES = ("EXAMPLE", "xxxxxxxx", "XXXXXXXX", "00000000", "abcdefgh")
 
 
 def find_keys(text: str) -> Iterator[Span]:
-    """Private key blocks and tokens, in order of place."""
-    yield from sorted([*_blocks(text), *_tokens(text)])
+    """Private key blocks and tokens, in order of place; a token within a block is part of it."""
+    blocks = list(_blocks(text))
+    tokens = (token for token in _tokens(text) if not any(block.start < token.end and token.start < block.end for block in blocks))
+    yield from sorted([*blocks, *tokens])
 
 
 def _blocks(text: str) -> Iterator[Span]:
@@ -64,16 +66,17 @@ def _blocks(text: str) -> Iterator[Span]:
 
 
 def _tokens(text: str) -> Iterator[Span]:
-    until = 0
     found = []
     for prefix, pattern in _PATTERNS:
         at = text.find(prefix)
         while at >= 0:
-            match = pattern.match(text, at)
             start = at - 2 if prefix == "_live_" else at
-            if match is not None and _stands_alone(text, start, prefix) and not any(word in match.group() for word in _EXAMPLES):
+            # Asked first: a run of prefixes is looked through once, not from each of them.
+            match = pattern.match(text, at) if _stands_alone(text, start, prefix) else None
+            if match is not None and not any(word in match.group() for word in _EXAMPLES):
                 found.append(Span(start, match.end(), "key"))
             at = text.find(prefix, match.end() if match is not None else at + len(prefix))
+    until = 0
     for span in sorted(found):
         if span.start >= until:
             yield span
@@ -81,6 +84,6 @@ def _tokens(text: str) -> Iterator[Span]:
 
 
 def _stands_alone(text: str, start: int, prefix: str) -> bool:
-    if prefix == "_live_" and text[max(0, start) : start + 2] not in {"sk", "rk", "pk"}:
+    if prefix == "_live_" and (start < 0 or text[start : start + 2] not in {"sk", "rk", "pk"}):
         return False
     return start == 0 or not (text[start - 1].isalnum() or text[start - 1] in "_-")
