@@ -6,6 +6,7 @@ the survivor of a group. Exact copies go next, so that boilerplate repeated a mi
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -18,8 +19,8 @@ from jobs.curate.heuristics import judge
 from jobs.curate.ingests import earlier_ingests
 from jobs.curate.masking import mask_documents
 from jobs.curate.near import near_duplicates
-from jobs.curate.profiles import profile_documents, profile_scheme
-from jobs.curate.ranks import rank
+from jobs.curate.profiles import minhash_scheme, profile_documents, profile_scheme
+from jobs.curate.ranks import RANK_COLUMNS, rank
 from jobs.curate.takedowns import refuse_taken_down
 from jobs.curate.verdicts import verdicts
 from jobs.decontaminate import documents_refused, refuse_documents
@@ -29,12 +30,14 @@ from schemas.ids import uniform_from
 from schemas.silver.document_profiles import DOCUMENT_PROFILES
 from schemas.silver.document_verdicts import DOCUMENT_VERDICTS
 from schemas.silver.documents import DOCUMENTS
+from udfs.dedup.curve import describe_curve
 from udfs.quality.rules import RULES_SCHEME
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 JOB = "curate_corpus"
+_LOG = logging.getLogger("verilake.jobs")
 
 
 def curate_scheme(curate: Curate) -> str:
@@ -66,6 +69,8 @@ def run(context: JobContext, ingest_id: str) -> JobReport:
         versions={"scheme": curate_scheme(curate)},
     ) as job:
         if not job.done:
+            minhash = minhash_scheme(curate)
+            _LOG.info("%s ingest=%s: %s", JOB, ingest_id, describe_curve(minhash.bands, minhash.rows))
             job.write(DOCUMENT_VERDICTS, lambda: decide(context, ingest_id, earlier))
             job.write(DOCUMENTS, lambda: kept_documents(context, job, ingest_id))
             job.count(**funnel(job.read_written(DOCUMENT_VERDICTS)))
@@ -79,8 +84,8 @@ def decide(context: JobContext, ingest_id: str, earlier: list[str]) -> DataFrame
     profiled = judge(context.read(DOCUMENT_PROFILES, ingest_id), curate).join(new.select("doc_id", "source", "uri"), "doc_id")
     # Not part of the fingerprint: tombstones only grow, and what was curated before one is set aside by the takedown itself.
     judged = refuse_taken_down(refuse_documents(context, profiled, ingest_id), marks(context.lake)).drop("uri")
-    passed = judged.where(F.col("rejected_for").isNull()).select(rank(), "digest", "band_keys")
-    pool = passed.unionByName(old.select(rank(), "digest", "band_keys"))
+    passed = judged.where(F.col("rejected_for").isNull()).select(rank(curate), "digest", "band_keys")
+    pool = passed.unionByName(old.select(rank(curate), "digest", "band_keys"))
     twins = exact_twins(pool)
     unique = pool.join(twins.select("doc_id"), F.col("rank.doc_id") == F.col("doc_id"), "left_anti")
     texts = new.select("doc_id", "text").unionByName(old.select("doc_id", "text"))
@@ -123,7 +128,7 @@ def _kept_before(context: JobContext, earlier: list[str]) -> DataFrame:
 
     Texts are compared as received: what masking did to a kept one makes it no less a duplicate.
     """
-    columns = ("doc_id", "ingest_seq", "n_words", "text", "digest", "band_keys")
+    columns = (*RANK_COLUMNS, "text", "digest", "band_keys")
     names = earlier or [""]  # no ingest has an empty name: the frame is empty but typed
     profiles = context.read(DOCUMENT_PROFILES, *names).select("doc_id", "digest", "band_keys")
     texts = context.read(BRONZE, *names).select("doc_id", "text")

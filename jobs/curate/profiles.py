@@ -12,8 +12,11 @@ from jobs.lake.types import spark_schema
 from schemas.bronze.documents import DOCUMENTS as BRONZE
 from schemas.conf import Curate
 from schemas.silver.document_profiles import DOCUMENT_PROFILES
+from udfs.dedup.curve import resolved
 from udfs.dedup.digest import DIGEST_SCHEME, digests
-from udfs.dedup.minhash import MinHashScheme, band_key_lists
+from udfs.dedup.kernel import normal_form
+from udfs.dedup.minhash import MinHashScheme, key_lists, signatures
+from udfs.dedup.sketches import stored
 from udfs.language.identify import LANGUAGE_SCHEME, languages
 from udfs.language.model import load_model, model_name
 from udfs.pii.kinds import PII_SCHEME
@@ -28,7 +31,8 @@ JOB = "profile_documents"
 
 def minhash_scheme(curate: Curate) -> MinHashScheme:
     """Shingling and banding as configured."""
-    return MinHashScheme(shingle=curate.shingle, bands=curate.bands, rows=curate.rows)
+    chosen = resolved(curate)
+    return MinHashScheme(shingle=chosen.shingle, bands=chosen.bands, rows=chosen.rows)
 
 
 def profile_scheme(curate: Curate) -> str:
@@ -46,13 +50,16 @@ def profile(documents: DataFrame, curate: Curate) -> DataFrame:
     def profiled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             text = batch.column("text")
+            form = normal_form(text)  # once, for it may cost more than all that follows
             spoken = languages(text, load_model(model))
             figures = document_metrics(text, kernel, stop_words, spoken.column("language").to_pylist())
             columns = {name: batch.column(name) for name in ("doc_id", "ingest_id", "ingest_seq")}
             for part in (figures, spoken, pii_columns(text)):
                 columns |= dict(zip(part.schema.names, part.columns, strict=True))
-            columns["digest"] = digests(text)
-            columns["band_keys"] = band_key_lists(text, minhash, kernel)
+            columns["digest"] = digests(form, kernel)
+            minima, counts = signatures(form, minhash, kernel)
+            columns["signature"] = stored(minima)
+            columns["band_keys"] = key_lists(minima, counts, minhash)
             columns["scheme"] = pa.array([scheme] * batch.num_rows, pa.string())
             yield pa.RecordBatch.from_arrays([columns[name].cast(wanted.field(name).type) for name in wanted.names], names=wanted.names)
 
@@ -63,7 +70,8 @@ def profile(documents: DataFrame, curate: Curate) -> DataFrame:
 def profile_documents(context: JobContext, ingest_id: str) -> JobReport:
     """Fill the ingest's slice of silver.document_profiles; a job of its own, so that only texts and shingling make it stale."""
     curate = context.config.curate
-    settings = {"shingle": curate.shingle, "bands": curate.bands, "rows": curate.rows, "stop_words": curate.stop_words}
+    minhash = minhash_scheme(curate)
+    settings = {"shingle": minhash.shingle, "bands": minhash.bands, "rows": minhash.rows, "stop_words": curate.stop_words}
     with context.open(
         JOB,
         f"ingest={ingest_id}",

@@ -95,6 +95,11 @@ DOCUMENT_PROFILES = Table(
             *PII,
             column("digest", pa.binary(), "128 bits of the text in normal form, white space squeezed"),
             column("band_keys", pa.list_(pa.field("element", pa.int64(), nullable=True)), "64-bit MinHash band keys; empty without words"),
+            column(
+                "signature",
+                pa.binary(),
+                "MinHash values, little-endian uint32, one a permutation; datasketch's affine32 over the upper half of shingle hashes",
+            ),
             column("scheme", pa.string(), "name and version of metrics, language, finders, digest, shingling and signature"),
         ]
     ),
