@@ -16,6 +16,7 @@ from udfs.readers.read import splits
 
 #: Up to so many bytes of JSONL the driver counts the line feeds itself.
 DRIVER_BYTES = 1 << 30
+MEBIBYTE = 1 << 20
 
 Reading = tuple[InputFile, str, Part]
 
@@ -28,7 +29,7 @@ def plan_ranges(ctx: JobContext, manifest: Manifest, whole: Collection[str] = ()
         manifest: files.
         whole: names of files that are not to be split.
     """
-    step = ctx.config.ingest.split_mb << 20
+    step = ctx.config.ingest.split_mb * MEBIBYTE
     found: list[Reading] = []
     lines: list[Reading] = []
     for file, digest in zip(manifest.files, manifest.digests, strict=True):

@@ -1,7 +1,19 @@
 """HTML to text, by resiliparse (Lexbor's parser, in native code).
 
-Chosen over trafilatura 2.3.1 after ``tests/benchmarks/html_extractors.py``; its figures stand in ``FIGURES`` of that script's output:
-{FIGURES}
+Chosen over trafilatura, for it keeps more of the prose and no more of the furniture, at twenty times the speed. Measured by
+``tests/benchmarks/html_extractors.py`` on three crawled pages (Wikipedia, IANA, example.com) and ten pages that pydoc writes, 0.73 million
+characters, one loaded core, resiliparse 2.0.1, trafilatura 2.3.1:
+
+====================  =====  =======  ===========================  ============================
+extractor             MB/s   pages/s  paragraphs kept (of crawled)  links of navigation kept
+====================  =====  =======  ===========================  ============================
+resiliparse, page     42.4   758      1.00                         0.94
+resiliparse, main     22.9   410      0.92                         0.04
+trafilatura           1.1    20       0.83                         0.04
+trafilatura, fast     1.3    22       0.83                         0.04
+====================  =====  =======  ===========================  ============================
+
+trafilatura also gives comments and metadata, which are not asked for here, and has a better name on news pages, of which the sample has none.
 """
 
 from __future__ import annotations

@@ -38,8 +38,9 @@ def read_jsonl_part(file: BinaryIO, conf: Ingest, relative: str, part: Part) -> 
     else:
         start = len(BOM) if file.read(len(BOM)) == BOM else 0
     file.seek(start)
+    # The first line begins where the file does, in front of its byte order mark.
     lines = split_lines(iter(partial(file.read, CHUNK), b""), conf.max_document_bytes, offset=start, number=part.line)
-    return _records(takewhile(lambda line: part.end < 0 or line.start < part.end, lines), conf, relative)
+    return _records(takewhile(lambda line: part.end < 0 or line.number == 1 or line.start < part.end, lines), conf, relative)
 
 
 def _behind_line_feed(file: BinaryIO, offset: int) -> int:
