@@ -31,6 +31,8 @@ from schemas.gold.tasks import TASKS
 from schemas.ops.bindings import BINDINGS
 from schemas.ops.rounds import ROUNDS
 from schemas.ops.tombstones import TOMBSTONES
+from schemas.silver.document_profiles import DOCUMENT_PROFILES
+from schemas.silver.documents import DOCUMENTS as KEPT
 from schemas.silver.eval_samples import EVAL_SAMPLES
 from schemas.silver.task_stats import TASK_STATS
 from schemas.table import LAKE_SCHEMA_VERSION
@@ -40,6 +42,23 @@ pytestmark = pytest.mark.spark
 
 #: What version 2 brought; version 1 was everything else.
 ADDED = (RL, EVAL_SAMPLES, BINDINGS, TOMBSTONES)
+#: What version 3 brought to tables that were there.
+LATER = {KEPT: ("language", "language_score", "masked"), DOCUMENT_PROFILES: ("n_lines", "language", "pii_spans")}
+
+
+def without_columns(lake, table, names):
+    """Take columns out of a table's first commit, as if it had been laid without them."""
+    log = lake.path(table) / "_delta_log"
+    first = log / f"{0:020}.json"
+    actions = [json.loads(line) for line in first.read_text("utf-8").splitlines()]
+    for action in actions:
+        if "metaData" in action:
+            schema = json.loads(action["metaData"]["schemaString"])
+            schema["fields"] = [field for field in schema["fields"] if field["name"] not in names]
+            action["metaData"]["schemaString"] = json.dumps(schema)
+    first.write_text("".join(json.dumps(action) + "\n" for action in actions), "utf-8")
+    for extra in (*log.glob("*.crc"), *log.glob(".*.crc")):
+        extra.unlink()  # they tell of the bytes that were there
 
 
 def make_older(root, empty_lake):
@@ -48,6 +67,8 @@ def make_older(root, empty_lake):
     shutil.copytree(empty_lake, workspace.lake_root, dirs_exist_ok=True)
     for table in ADDED:
         shutil.rmtree(Lake(workspace.lake_root).path(table))
+    for table, names in LATER.items():
+        without_columns(Lake(workspace.lake_root), table, names)
     (workspace.lake_root / VERSION_FILE).write_text(json.dumps({"schema_version": 1}))
     return workspace
 
@@ -71,8 +92,12 @@ def test_migrate_creates_what_is_missing_and_leaves_the_rest_and_a_second_run_ha
     lake = Lake(older.lake_root)
     row = spark.createDataFrame([(1, "x", "all", "all", "warn", 1.0, 2.0, "m")], "round int, name string, slice_kind string, slice string, severity string, value double, bound double, message string")  # fmt: skip
     write_slice(spark, lake, SliceWrite(ALERTS, "1", "f1", "test"), lambda: row)
+    old = pa.schema([field for field in KEPT.schema if field.name not in LATER[KEPT]])
+    kept = pa.Table.from_pylist([{name: value for name, value in filled(KEPT, doc_id="d").items() if name in old.names}], schema=old)
+    with_rows = spark.createDataFrame(kept, spark_schema(old)).write.format("delta").mode("append")
+    with_rows.save(str(lake.path(KEPT)))
     planned = plan_migration(lake)
-    assert [step.version for step in planned.steps] == [2]
+    assert [step.version for step in planned.steps] == [2, 3]
     assert not lake.path(RL).exists(), "looking changes nothing"
 
     done = migrate(lake, load_config(), lambda: spark)
@@ -83,6 +108,11 @@ def test_migrate_creates_what_is_missing_and_leaves_the_rest_and_a_second_run_ha
         made, fresh = lake.delta(table), Lake(empty_lake).delta(table)
         assert made.schema() == fresh.schema()
         assert made.metadata().configuration == fresh.metadata().configuration
+    for table in LATER:
+        assert set(lake.delta(table).schema().to_arrow().names) == set(table.schema.names)
+    (row,) = lake.delta(KEPT).to_pyarrow_table().to_pylist()
+    assert (row["doc_id"], [row[name] for name in LATER[KEPT]]) == ("d", [None, None, None])
+    assert lake.delta(DOCUMENT_PROFILES).version() == 0, "laid anew"
     assert lake.slices(ALERTS)["1"].fingerprint == "f1"
     assert migrate(lake, load_config(), lambda: pytest.fail("a current lake needs no session")).steps == ()
 
@@ -119,11 +149,12 @@ def test_gold_rl_of_rounds_that_closed_before_it_was_is_made_from_the_tables(old
 def test_a_fingerprint_carries_the_version_of_the_table_not_of_the_lake():
     assert (table_version(DOCUMENTS), table_version(ALERTS)) == (1, 1)
     assert {table_version(table) for table in ADDED} == {2}
+    assert {table_version(table) for table in LATER} == {3}
     assert max(step.version for step in STEPS) == LAKE_SCHEMA_VERSION
 
 
 @pytest.mark.faults
-@pytest.mark.parametrize("instant", ["migrate/created/gold.rl", "migrate/2"])
+@pytest.mark.parametrize("instant", ["migrate/created/gold.rl", "migrate/2", "migrate/removed/silver.document_profiles"])
 def test_a_migration_that_dies_leaves_the_old_version_and_the_next_one_completes_it(older, spark, instant):
     script = (
         "import sys; from pathlib import Path; from jobs.lake.migrate import migrate; from jobs.lake.layout import Lake;"
@@ -138,7 +169,7 @@ def test_a_migration_that_dies_leaves_the_old_version_and_the_next_one_completes
     )
     assert process.returncode == -signal.SIGKILL, process.stderr.decode()[-2000:]
     lake = Lake(older.lake_root)
-    assert lake.schema_version() == 1
+    assert lake.schema_version() == (2 if "profiles" in instant else 1)
     migrate(lake, load_config(), lambda: spark)
     assert lake.schema_version() == LAKE_SCHEMA_VERSION
     assert all(lake.delta(table).schema() for table in ADDED)

@@ -69,3 +69,13 @@ def test_workspaces(tmp_path):
     laid = Workspace.init(tmp_path / "ws")
     laid.conf_file.write_text("# mine\n")
     assert Workspace.init(tmp_path / "ws").conf_file.read_text() == "# mine\n"
+
+
+def test_tables_within_a_section_are_merged_key_by_key(tmp_path):
+    own = tmp_path / "own.toml"
+    own.write_text('[curate.gopher]\nmin_words = 7\n[curate.stop_words]\nfr = ["le"]\n')
+    config = load_config(None, [own], ["curate.gopher.max_words=70", 'spark.conf={"a.b" = "c"}'])
+    assert (config.curate.gopher.min_words, config.curate.gopher.max_words, config.curate.gopher.min_stop_words) == (7, 70, 2)
+    assert (set(config.curate.stop_words), config.spark.conf["a.b"]) == ({"en", "fr"}, "c")
+    with pytest.raises(ConfigError, match=r"curate\.gopher\.nope: unknown key; allowed: .*min_words"):
+        load_config(overrides=["curate.gopher.nope=1"])
