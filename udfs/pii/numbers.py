@@ -8,8 +8,10 @@ from collections.abc import Iterator
 
 from udfs.pii.kinds import Span
 
-#: What any card number and telephone has: most texts have none and are looked through no further.
-LONG_NUMBER = re.compile(r"[0-9][0-9 ().\-/]{5,38}[0-9]")
+# What any card number and telephone lies in: most texts have none, and the others are looked at there alone.
+_RUN = re.compile(r"[0-9][0-9 ().\-/]{5,200}[0-9]")
+#: Code points after a run that tell whether its last number ends there.
+_BEYOND = 3
 
 # --- payment cards -----------------------------------------------------------------------------------------------------------------
 # Either without separators or in the groups that are printed on cards, one kind of separator throughout.
@@ -43,16 +45,22 @@ def issued(digits: str) -> bool:
 
 def find_cards(text: str) -> Iterator[Span]:
     """Card numbers of an issuer's length and start whose check digit holds."""
-    for found in _CARD.finditer(text) if LONG_NUMBER.search(text) else ():
-        digits = "".join(filter(str.isdigit, found.group()))
-        if issued(digits) and len(set(digits)) > 1 and luhn(digits):
-            yield Span(found.start(), found.end(), "card")
+    for run in _RUN.finditer(text):
+        for found in _CARD.finditer(text, run.start(), run.end() + _BEYOND):
+            digits = _digits(found.group())
+            if issued(digits) and len(set(digits)) > 1 and luhn(digits):
+                yield Span(found.start(), found.end(), "card")
+
+
+def _digits(text: str) -> str:
+    return "".join(filter(str.isdigit, text))
 
 
 # --- network addresses -------------------------------------------------------------------------------------------------------------
 _IPV4 = re.compile(r"(?<![\w.+-])\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w+-]|\.\d)", re.ASCII)
 # Addresses in use begin with 2 or 3 (2000::/3) in four digits: slices, times and hardware addresses do not.
 _IPV6 = re.compile(r"(?<![\w:.])[23][0-9A-Fa-f]{3}:[0-9A-Fa-f:]{2,34}(?![\w])", re.ASCII)
+_COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
 _DOTTED = re.compile(r"[0-9]\.[0-9]{1,3}\.[0-9]")
 #: Said, or written, before what is no address.
 _VERSION = re.compile(
@@ -78,11 +86,10 @@ def find_ips(text: str) -> Iterator[Span]:
         longer = sum(len(octet) > 1 for octet in found.group().split("."))
         if longer > 1 and _somebodys(found.group()) and not _VERSION.search(text, max(0, found.start() - 12), found.start()):
             spans.append(Span(found.start(), found.end(), "ip"))
-    if "::" in text or text.count(":") > 6:
-        for found in _IPV6.finditer(text):
-            address = found.group().rstrip(":")
-            if _somebodys(address):
-                spans.append(Span(found.start(), found.start() + len(address), "ip"))
+    for found in _IPV6.finditer(text) if _COLONS.search(text) else ():
+        address = found.group().rstrip(":")
+        if _somebodys(address):
+            spans.append(Span(found.start(), found.start() + len(address), "ip"))
     yield from sorted(spans)
 
 
@@ -95,11 +102,12 @@ _AMERICAN = re.compile(
     r"(?<![\w.\-/+$,#=])(?:1[-. ])?(?:\((?!\d00)[2-9]\d\d\) ?|((?!\d00)[2-9]\d\d)([-.]))[2-9]\d\d(?(2)\2|[-. ])\d{4}(?![\w\-/=]|[.,]\d)",
     re.ASCII,
 )
-# Any form, where a word says that a telephone follows.
+# Any form, where a word right before it says that a telephone follows.
 _SAID = re.compile(
-    rf"(?<![\w])(?:tel|telephone|phone|fax|telefax|mobile|mob)\b(?:[ \t]{{0,3}}(?:no|number|nr)\b)?[.:\t ]{{1,4}}(?P<n>\(?\d{{1,5}}(?:{_GROUP}\d{{1,10}}){{0,6}})(?![\w])",
-    re.ASCII | re.IGNORECASE,
+    r"\b(?:tel|telephone|phone|fax|telefax|mobile|mob)\b(?:[ \t]{0,3}(?:no|number|nr)\b)?[.:\t ]{1,4}\(?$", re.ASCII | re.IGNORECASE
 )
+_ANY = re.compile(rf"\d{{1,5}}(?:{_GROUP}\d{{1,10}}){{0,6}}(?![\w])", re.ASCII)
+_LONGEST_SAID = 24
 _DATE = re.compile(r"(?:19|20)\d\d[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./](?:19|20)\d\d")
 #: Country codes with two digits or one (ITU-T E.164); all others that exist have three and begin with one of the pairs below.
 _CODES_1, _CODES_2 = (
@@ -185,7 +193,7 @@ _SHORTEST_SAID = 7
 
 
 def _international(number: str) -> bool:
-    digits = "".join(filter(str.isdigit, number))
+    digits = _digits(number)
     known = digits[0] in _CODES_1 or digits[:2] in _CODES_2 or digits[:2] in _PAIRS_3
     if not known or not _MIN_DIGITS <= len(digits) <= _MAX_DIGITS or len(set(digits)) < 4:
         return False
@@ -195,27 +203,31 @@ def _international(number: str) -> bool:
 def find_phones(text: str) -> Iterator[Span]:
     """Telephone numbers: international ones with a plus, those of North America, and any other where a word announces it.
 
-    Left alone: 555-01xx and other numbers of fiction (555 as the exchange), what has too few or too many digits, figures in threes that say no country.
+    Left alone: 555 as the exchange (numbers of fiction), what has too few or too many digits, figures in threes that say no country.
     """
-    spans: list[Span] = []
-    if not LONG_NUMBER.search(text):
-        return
-    if "+" in text:
-        spans += [Span(f.start(), f.end(), "phone") for f in _INTERNATIONAL.finditer(text) if _international(f.group())]
-    for found in _AMERICAN.finditer(text):
-        if "".join(filter(str.isdigit, found.group()))[-7:-4] != "555":
-            spans.append(Span(found.start(), found.end(), "phone"))
-    for found in _SAID.finditer(text):
-        digits = "".join(filter(str.isdigit, found.group("n")))
-        if (
-            _SHORTEST_SAID <= len(digits) <= _MAX_DIGITS
-            and len(set(digits)) > 2
-            and digits[-7:-4] != "555"
-            and not _DATE.match(found.group("n"))
-        ):
-            spans.append(Span(found.start("n"), found.end("n"), "phone"))
     until = 0
-    for span in sorted(spans):
-        if span.start >= until:
-            yield span
-            until = span.end
+    for run in _RUN.finditer(text):
+        for span in sorted(_phones_of(text, run.start(), run.end())):
+            if span.start >= until:
+                yield span
+                until = span.end
+
+
+def _phones_of(text: str, start: int, end: int) -> Iterator[Span]:
+    """Telephones in and before the digits of one run; they may overlap."""
+    before = text[max(0, start - 2) : start]
+    if before.endswith(("+", "+(")):
+        first = start - 1 - before.endswith("(") - (before == "(+")
+        found = _INTERNATIONAL.match(text, first)
+        if found is not None and _international(found.group()):
+            yield Span(found.start(), found.end(), "phone")
+    first = start - before.endswith("(")
+    for found in _AMERICAN.finditer(text, first, end + _BEYOND):
+        if _digits(found.group())[-7:-4] != "555":
+            yield Span(found.start(), found.end(), "phone")
+    if _SAID.search(text, max(0, start - _LONGEST_SAID), start):
+        found = _ANY.match(text, start)
+        digits = _digits(found.group()) if found is not None else ""
+        fits = _SHORTEST_SAID <= len(digits) <= _MAX_DIGITS and len(set(digits)) > 2 and digits[-7:-4] != "555"
+        if found is not None and fits and not _DATE.match(found.group()):
+            yield Span(first, found.end(), "phone")
