@@ -14,6 +14,7 @@ from jobs.admit.pool import prompts, tasks
 from jobs.care.retire import set_aside
 from jobs.care.selection import tombstoned
 from jobs.context import JobContext, JobReport, JobRun
+from jobs.decontaminate import questions_refused, refuse_questions
 from jobs.lake.types import spark_schema
 from schemas.bronze.documents import DOCUMENTS as RECEIVED
 from schemas.errors import VerilakeError
@@ -58,7 +59,10 @@ def run(ctx: JobContext, ingest_id: str) -> JobReport:
     origin = f"ingest={ingest_id}"
     with ctx.open(
         "admit_tasks", origin,
-        reads={QA: [ingest_id], DOCUMENTS: [ingest_id], RECEIVED: [*before, ingest_id], TASKS: [f"ingest={other}" for other in before]},
+        reads={
+            QA: [ingest_id], DOCUMENTS: [ingest_id], RECEIVED: [*before, ingest_id], TASKS: [f"ingest={other}" for other in before],
+            **questions_refused(ctx, ingest_id),
+        },
         writes={QA_VERDICTS: ingest_id, TASKS: origin, PROMPTS: origin},
         settings=ctx.config.admit,
         versions={"rules": RULES_VERSION, "patterns": EXTRACT_VERSION, VERIFIER: VERSION, **template_versions()},
@@ -86,7 +90,7 @@ def _admit(ctx: JobContext, job: JobRun, ingest_id: str, before: list[str], orig
     _refuse_split_clusters(ctx.read(QA, ingest_id), pool)
     items = with_windows(ctx.read(QA, ingest_id), ctx.read(DOCUMENTS, ingest_id))
     # On disk: read by every grouped check, and each check of a candidate is paid once.
-    checked = check(items, max_near_misses=conf.max_near_misses).persist(StorageLevel.DISK_ONLY)
+    checked = refuse_questions(ctx, check(items, max_near_misses=conf.max_near_misses), ingest_id).persist(StorageLevel.DISK_ONLY)
     earlier = earlier_keys(pool).persist(StorageLevel.DISK_ONLY)
     # Found once: it reads the whole corpus, and is joined twice.
     found = collisions(checked, corpus_patterns(ctx.read(RECEIVED, *before, ingest_id))).persist(StorageLevel.DISK_ONLY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from schemas.bronze.benchmark_items import BENCHMARK_ITEMS
 from schemas.bronze.documents import DOCUMENTS as BRONZE_DOCUMENTS
 from schemas.bronze.rejects import REJECTS
 from schemas.bronze.replies import REPLIES
@@ -22,6 +23,7 @@ from schemas.ops.job_runs import JOB_RUNS
 from schemas.ops.rounds import ROUNDS
 from schemas.ops.tombstones import TOMBSTONES
 from schemas.silver.calls import CALLS
+from schemas.silver.contamination import CONTAMINATION
 from schemas.silver.document_profiles import DOCUMENT_PROFILES
 from schemas.silver.document_verdicts import DOCUMENT_VERDICTS
 from schemas.silver.documents import DOCUMENTS as SILVER_DOCUMENTS
@@ -42,8 +44,10 @@ ALL_TABLES: tuple[Table, ...] = (
     REPLIES,
     ROLLOUTS,
     DOCUMENT_PROFILES,
+    BENCHMARK_ITEMS,
     SILVER_DOCUMENTS,
     DOCUMENT_VERDICTS,
+    CONTAMINATION,
     QA,
     QA_VERDICTS,
     TRAJECTORIES,

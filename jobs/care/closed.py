@@ -36,7 +36,7 @@ class Closed:
         if table.partition == "run_id":
             return self.corpus
         if table.partition == "origin":
-            return inner in (self.ingests if kind == "ingest" else self.rounds) or kind == "takedown"
+            return inner in (self.ingests if kind == "ingest" else self.rounds) or kind in {"takedown", "decontaminate"}
         return table.partition == "eval_id"
 
 

@@ -13,20 +13,22 @@ if TYPE_CHECKING:
 REASON = "takedown"
 
 
-def next_versions(newest: DataFrame, doc_ids: Iterable[str], *, origin: str) -> DataFrame:
-    """Retired versions of the tasks of these documents.
+def next_versions(newest: DataFrame, ids: Iterable[str], *, origin: str, column: str = "doc_id", reason: str = REASON) -> DataFrame:
+    """Retired versions of the tasks of these documents, or of these tasks.
 
     Args:
         newest: the version of every task that is in force; what is retired already is left as it is.
-        doc_ids: documents.
+        ids: values of ``column``.
         origin: slice of gold.tasks that is written.
+        column: ``doc_id`` or ``task_id``.
+        reason: why.
     """
     from pyspark.sql import functions as F
 
     changed = {
-        "version": (F.col("version") + 1).cast("int"), "origin": F.lit(origin), "status": F.lit("retired"), "status_reason": F.lit(REASON),
+        "version": (F.col("version") + 1).cast("int"), "origin": F.lit(origin), "status": F.lit("retired"), "status_reason": F.lit(reason),
     }  # fmt: skip
-    theirs = _of(newest, doc_ids, "left_semi").where("status != 'retired'")
+    theirs = _of(newest, ids, "left_semi", column).where("status != 'retired'")
     return theirs.select(*[changed.get(name, F.col(name)).alias(name) for name in TASKS.schema.names])
 
 
@@ -47,8 +49,8 @@ def left_out(documents: DataFrame, doc_ids: Iterable[str]) -> DataFrame:
     return _of(documents, wanted, "left_anti") if wanted else documents
 
 
-def _of(tasks: DataFrame, doc_ids: Iterable[str], how: str) -> DataFrame:
+def _of(tasks: DataFrame, ids: Iterable[str], how: str, column: str = "doc_id") -> DataFrame:
     from pyspark.sql import functions as F
 
-    wanted = tasks.sparkSession.createDataFrame([(ident,) for ident in sorted(doc_ids)], "doc_id string")
-    return tasks.join(F.broadcast(wanted), "doc_id", how)
+    wanted = tasks.sparkSession.createDataFrame([(ident,) for ident in sorted(ids)], f"{column} string")
+    return tasks.join(F.broadcast(wanted), column, how)

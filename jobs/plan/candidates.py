@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def known_before(origin: str, round_no: int) -> bool:
-    """Whether a slice of gold.tasks or gold.prompts existed for a round: what an ingest or a takedown wrote, and what earlier rounds did."""
+    """Whether a slice of gold.tasks or gold.prompts existed for a round: what an ingest, a takedown or a decontamination wrote, and what earlier rounds did."""
     kind, _, value = origin.partition("=")
-    return kind in {"ingest", "takedown"} or int(value) < round_no
+    return kind in {"ingest", "takedown", "decontaminate"} or int(value) < round_no
 
 
 def in_force(tasks: DataFrame) -> DataFrame:

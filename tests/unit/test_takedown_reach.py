@@ -14,6 +14,7 @@ OTHERS = {
     "ops.bindings",
     "ops.tombstones",
     "bronze.rejects",
+    "bronze.benchmark_items",
 }
 
 
