@@ -183,7 +183,7 @@ def _create(spark: SparkSession, lake: Lake, table: Table) -> None:
 def _remove(spark: SparkSession, lake: Lake, table: Table) -> None:
     """Delete a table's files; one that a death left half deleted is deleted whole the next time."""
     shutil.rmtree(lake.path(table), ignore_errors=True)
-    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr] # noqa: SLF001 -- else it remembers the old log
+    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # noqa: SLF001 -- else it remembers the old log
     reach(f"migrate/removed/{table.name}")
 
 

@@ -186,7 +186,7 @@ class _Chain:
         """Put the span of evidence beside each question, and whether its hash still holds."""
         ids = ", ".join(map(literal, sorted({row["doc_id"] for row in full})))
         # Offsets point into the text as conversion saw it, where personal data is masked; bronze's where curation has dropped the document since.
-        texts = {}
+        texts: dict[str, str] = {}
         for table in (DOCUMENTS, SILVER_DOCUMENTS):
             sql = f"SELECT doc_id, text FROM {alias(table)} WHERE doc_id IN ({ids})"
             texts |= {row["doc_id"]: row["text"] for row in self._reader.select(sql, table)}

@@ -66,7 +66,7 @@ class FastTextModel:
             raise LanguageModelError.from_missing("the package fasttext-predict")
         if not path.is_file():
             raise LanguageModelError.from_missing(str(path))
-        import fasttext
+        import fasttext  # type: ignore[import-untyped]
 
         self.name = name
         try:
