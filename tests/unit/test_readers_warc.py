@@ -112,7 +112,7 @@ def test_a_record_without_an_address_has_its_place(tmp_path):
         (response("http://x/", b""), "empty_text"),
         (response("http://x/", b"<html><script>1</script></html>"), "empty_text"),
         (record("response", b"not HTTP", "http://x/", Content_Type="application/http"), "bad_http"),
-        (record("response", b"200 OK", "dns:x", Content_Type="text/dns"), "bad_http"),
+        (record("response", b"200 OK", "dns:x", Content_Type="text/dns"), "not_text"),
         (response("http://x/", b"no chunks", Transfer_Encoding="chunked"), "bad_chunking"),
         (response("http://x/", b"5\r\nhello\r\n", Transfer_Encoding="chunked"), "bad_chunking"),
         (response("http://x/", b"ff\r\nhello\r\n0\r\n\r\n", Transfer_Encoding="chunked"), "bad_chunking"),

@@ -61,7 +61,8 @@ def _document(frame: Frame, kind: str, conf: Ingest, relative: str) -> Record | 
         media, declared = split_media_type(response.fields.get("content-type", ""))
         language = response.fields.get("content-language") or language
     elif kind == "response":
-        return reject(frame.position, "bad_http", f"a response that is {media[:60]!a}, not HTTP", payload)
+        # A look-up of a name, say, which crawlers record, too.
+        return reject(frame.position, "not_text", f"a response of media type {media[:60]!a}, not HTTP", payload)
     media = media or headers.get("warc-identified-payload-type", "").lower()
     return _text(frame, payload, (media, declared), facts | ({"language": language} if language else {}), conf, relative)
 
