@@ -139,11 +139,11 @@ def _read(
 
 
 def _kernel(source: Path, wanted: KernelName) -> KernelName:
-    """``auto`` decided once, by the size of the input: compiling is worth while from some megabytes on."""
+    """``numba`` from the start for an input of some size: ``auto`` would begin with numpy."""
     if wanted != "auto":
         return wanted
     files = [source] if source.is_file() else [path for path in source.rglob("*") if path.is_file()]
-    return "numba" if sum(path.stat().st_size for path in files) >= COMPILE_AFTER_BYTES // 4 and find_spec("numba") else "numpy"
+    return "numba" if sum(path.stat().st_size for path in files) >= COMPILE_AFTER_BYTES // 4 and find_spec("numba") else wanted
 
 
 def _in_order(pool: ThreadPoolExecutor, workers: int, work: Callable[[_In], _Out], items: Iterable[_In]) -> Iterator[_Out]:

@@ -187,14 +187,34 @@ def test_components_mode_keeps_the_best_of_a_chain_and_measures_all_to_it():
     assert originals(old) == {f"d{i}": "d3" for i in (0, 1, 2, 4, 6)}  # what was kept stays
 
 
+@pytest.mark.parametrize("bounds", [(256, 16, 4), (5, 2, 1), (1, 1, 3), (0, 3, 2)])
+@pytest.mark.parametrize("hold", [1 << 28, 60_000])
+def test_the_compiled_choice_is_that_of_the_plain_one(monkeypatch, bounds, hold):
+    exact, leaders, tries = bounds
+    monkeypatch.setattr(leader, "EXACT_UNIT", exact)
+    monkeypatch.setattr(leader, "MAX_LEADERS", leaders)
+    rng, texts = random.Random(exact), {}
+    for group in range(6):
+        template = prose(300 + group, 120)
+        for i in range(40):  # J to each other from .5 to 1, so that bounds bite
+            texts[f"g{group}p{i:02}"] = " ".join([*template[: rng.randint(60, 120)], *prose(9000 + 100 * group + rng.randint(0, 9), 60)])
+    old = tuple(rng.sample(sorted(texts), 12))
+    rule = Rule(jaccard=0.8, tries=tries, shingle=5)
+    wanted = decide(texts, scheme=WIDE, rule=rule, old=old, kernel="numpy")
+    monkeypatch.setattr(leader, "HOLD_BYTES", hold)
+    assert decide(texts, scheme=WIDE, rule=rule, old=old, kernel="numba") == wanted
+    assert len(wanted) > 20
+
+
 def test_components_do_not_see_each_other():
     text = " ".join(prose(1))
     keys = band_key_lists(pa.array([text] * 4), SCHEME, "numpy")
     batch = pa.record_batch({
         "component": pa.array([1, 1, 2, 2], pa.int64()), "doc_id": ["a", "b", "c", "d"], "fixed": [False] * 4, "text": [text] * 4, "band_keys": keys,
     })  # fmt: skip
-    rows = [row for out in near_duplicates(iter([batch]), rule=RULE, kernel="numpy") for row in out.to_pylist()]
-    assert {row["doc_id"]: row["dup_of"] for row in rows} == {"b": "a", "d": "c"}
+    for kernel in ("numpy", "numba"):
+        rows = [row for out in near_duplicates(iter([batch]), rule=RULE, kernel=kernel) for row in out.to_pylist()]
+        assert {row["doc_id"]: row["dup_of"] for row in rows} == {"b": "a", "d": "c"}
     assert list(near_duplicates(iter([]), rule=RULE, kernel="numpy")) == []
 
 

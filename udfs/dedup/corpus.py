@@ -17,7 +17,7 @@ from udfs.dedup.components import labels
 from udfs.dedup.digest import DIGEST_BYTES, digests
 from udfs.dedup.jaccard import shingle_set
 from udfs.dedup.kernel import KernelName, normal_form, shingle_hashes, signatures
-from udfs.dedup.leader import Component, Duplicate, Rule
+from udfs.dedup.leader import Decider, Duplicate, Rule
 from udfs.dedup.minhash import MinHashScheme, band_keys
 from udfs.dedup.store import SetStore
 
@@ -120,15 +120,13 @@ def near_duplicates(
     *,
     new_store: Callable[[], SetStore] = SetStore,
 ) -> Iterator[tuple[int, int, Duplicate]]:
-    """Row, kept row and evidence of every near duplicate among ``units``; the choice is that of ``leader.Component``."""
-    current, state = -1, Component(rule, kernel, new_store())
+    """Row, kept row and evidence of every near duplicate among ``units``; the choice is that of ``leader.Decider``."""
+    decider = Decider(rule, kernel, new_store)
     try:
         for row, part in zip(members.tolist(), component.tolist(), strict=True):
-            if part != current:
-                state.store.close()
-                current, state = part, Component(rule, kernel, new_store())
-            found = state.place(str(row), profiles.keys[row], set_of(row))
-            if found is not None:
-                yield row, int(found.dup_of), found
+            for found in decider.add(part, str(row), profiles.keys[row], set_of(row), fixed=False):
+                yield int(found.doc_id), int(found.dup_of), found
+        for found in decider.finish():
+            yield int(found.doc_id), int(found.dup_of), found
     finally:
-        state.store.close()
+        decider.close()

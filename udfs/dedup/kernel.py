@@ -147,3 +147,8 @@ def squeezed(column: Texts, kernel: KernelName = "auto") -> tuple[NDArray[np.uin
 def shared(left: NDArray[np.uint64], right: NDArray[np.uint64], kernel: KernelName = "auto") -> int:
     """How many members two ascending sets without repeats have in common."""
     return int(_kernel(kernel, None).shared(left, right))
+
+
+def compiled(kernel: KernelName = "auto") -> bool:
+    """Whether the compiled kernel is the one in use, so that more may be compiled."""
+    return getattr(_kernel(kernel, None), "__name__", "").endswith("numba_kernel")

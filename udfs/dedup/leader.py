@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from udfs.dedup.jaccard import Similarity, shingle_set, similarity
-from udfs.dedup.kernel import KernelName, shingle_hashes
+from udfs.dedup.kernel import KernelName, compiled, shingle_hashes
 from udfs.dedup.store import SetStore
 
 #: One row a removed document.
@@ -29,7 +30,10 @@ DUPLICATES = pa.schema(
 #: Kept documents of a unit up to which a document is compared with every one that shares a band: there the choice is exact.
 EXACT_UNIT = 256
 #: Beyond that, kept documents of a bucket that count, the best-ranked ones: so the work for a document does not grow with its buckets.
-MAX_LEADERS = 32
+MAX_LEADERS = 16
+
+#: Bytes of sets and keys after which the units at hand are decided, and beyond which a single one is decided document by document.
+DECIDE_BYTES, HOLD_BYTES = 16 << 20, 256 << 20
 
 Mode = Literal["verified", "components"]
 
@@ -120,6 +124,88 @@ class Component:
             self.store.add(shingles)
 
 
+@dataclass
+class Decider:
+    """Takes documents unit by unit, in rank order within each, and tells duplicates; many small units are decided at once, compiled."""
+
+    rule: Rule
+    kernel: KernelName = "auto"
+    new_store: Callable[[], SetStore] = SetStore
+    _units: list[int] = field(default_factory=list)
+    _rows: list[tuple[str, bool, NDArray[np.int64], NDArray[np.uint64]]] = field(default_factory=list)
+    _bytes: int = 0
+    _large: Component | None = None
+
+    def add(self, unit: int, doc_id: str, keys: NDArray[np.int64], shingles: NDArray[np.uint64], *, fixed: bool) -> list[Duplicate]:
+        """The next document; returns what is decided by now."""
+        out: list[Duplicate] = []
+        if not self._units or unit != self._units[-1]:
+            if self._large is not None or self._bytes >= DECIDE_BYTES:
+                out = self.finish()
+        elif self._large is None and self._bytes >= HOLD_BYTES:
+            first = self._units.index(unit)
+            held = self._rows[first:]
+            del self._units[first:], self._rows[first:]
+            out = self.finish()  # the units before this one; from here on this one is decided document by document
+            self._large = Component(self.rule, self.kernel, self.new_store())
+            out += _placed(self._large, held)
+        row = (doc_id, fixed, keys, shingles)
+        if self._large is not None:
+            self._units = [unit]
+            return out + _placed(self._large, [row])
+        self._units.append(unit)
+        self._rows.append(row)
+        self._bytes += shingles.nbytes + keys.nbytes
+        return out
+
+    def finish(self) -> list[Duplicate]:
+        """Decide all that is left; ready for more afterwards."""
+        self.close()
+        rows, units = self._rows, np.array(self._units[: len(self._rows)], np.int64)
+        self._units, self._rows, self._bytes = [], [], 0
+        same = len({len(keys) for _, _, keys, _ in rows}) == 1
+        if rows and same and self.rule.mode == "verified" and compiled(self.kernel):
+            return self._chosen(rows, units)
+        out: list[Duplicate] = []
+        for _, group in groupby(zip(units.tolist(), rows, strict=True), key=lambda pair: pair[0]):
+            component = Component(self.rule, self.kernel, self.new_store())
+            out += _placed(component, [row for _, row in group])
+            component.store.close()
+        return out
+
+    def close(self) -> None:
+        """Remove the file of a large unit, where one was needed."""
+        if self._large is not None:
+            self._large.store.close()
+            self._large = None
+
+    def _chosen(self, rows: list[tuple[str, bool, NDArray[np.int64], NDArray[np.uint64]]], units: NDArray[np.int64]) -> list[Duplicate]:
+        from udfs.dedup.numba_units import choose
+
+        names, sets = [name for name, _, _, _ in rows], [shingles for _, _, _, shingles in rows]
+        keys, fixed = np.stack([row[2] for row in rows]), np.array([row[1] for row in rows], np.bool_)
+        dup, both = choose(
+            sets, keys, units, fixed,
+            threshold=self.rule.jaccard, tries=self.rule.tries, exact=EXACT_UNIT, leaders=MAX_LEADERS,
+        )  # fmt: skip
+        out = []
+        for row in np.flatnonzero(dup >= 0).tolist():
+            kept, common = int(dup[row]), int(both[row])
+            alike = Similarity(common / (len(sets[row]) + len(sets[kept]) - common), common / len(sets[row]))
+            out.append(Duplicate(names[row], names[kept], alike, int(np.count_nonzero(keys[row] == keys[kept]))))
+        return out
+
+
+def _placed(component: Component, rows: Iterable[tuple[str, bool, NDArray[np.int64], NDArray[np.uint64]]]) -> list[Duplicate]:
+    out = []
+    for doc_id, fixed, keys, shingles in rows:
+        if fixed:
+            component.keep(doc_id, keys, shingles)
+        elif (found := component.place(doc_id, keys, shingles)) is not None:
+            out.append(found)
+    return out
+
+
 def near_duplicates(batches: Iterator[pa.RecordBatch], *, rule: Rule, kernel: KernelName) -> Iterator[pa.RecordBatch]:
     """Find the near duplicates of documents that arrive component by component, in rank order within each.
 
@@ -135,9 +221,9 @@ def near_duplicates(batches: Iterator[pa.RecordBatch], *, rule: Rule, kernel: Ke
         kernel: which implementation hashes.
 
     Yields:
-        Rows of ``DUPLICATES``, one batch for each that comes in.
+        Rows of ``DUPLICATES``, one batch for each that comes in, and one more where something is left.
     """
-    current, state = None, Component(rule, kernel)
+    decider = Decider(rule, kernel)
     try:
         for batch in batches:
             hashes, offsets = shingle_hashes(batch.column("text"), rule.shingle, kernel)
@@ -145,17 +231,12 @@ def near_duplicates(batches: Iterator[pa.RecordBatch], *, rule: Rule, kernel: Ke
             found: list[Duplicate] = []
             rows = zip(*(batch.column(name).to_pylist() for name in ("component", "doc_id", "fixed")), strict=True)
             for row, (component, doc_id, fixed) in enumerate(rows):
-                if component != current:
-                    state.store.close()
-                    current, state = component, Component(rule, kernel)
-                shingles = shingle_set(hashes[offsets[row] : offsets[row + 1]])
-                if fixed:
-                    state.keep(doc_id, bands[row], shingles)
-                elif (duplicate := state.place(doc_id, bands[row], shingles)) is not None:
-                    found.append(duplicate)
+                found += decider.add(component, doc_id, bands[row], shingle_set(hashes[offsets[row] : offsets[row + 1]]), fixed=fixed)
             yield _batch(found)
+        if last := decider.finish():
+            yield _batch(last)
     finally:
-        state.store.close()
+        decider.close()
 
 
 def _lists(column: pa.Array) -> list[NDArray[np.int64]]:
