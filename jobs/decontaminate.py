@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jobs.care.retire import next_versions
 from jobs.context import JobContext, JobReport
 from jobs.decontamination.affected import Affected, survey
-from jobs.decontamination.benchmarks import in_force, load
+from jobs.decontamination.benchmarks import OWN, in_force, load
 from jobs.decontamination.screen import REASON, matches, refuse, rule_of
 from jobs.plan.candidates import in_force as newest
 from schemas.bronze.benchmark_items import BENCHMARK_ITEMS
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 JOB = "decontaminate"
-#: Scope of the tasks, and the name of the set that the lake's own eval tasks are.
-TASKS_SCOPE, OWN = "tasks", "eval_tasks"
+#: Scope of the tasks.
+TASKS_SCOPE = "tasks"
 #: Slices of gold.tasks that a retirement wrote: later versions of tasks that other slices hold.
 _RETIREMENT = ("decontaminate=", "takedown=")
 
@@ -57,7 +57,15 @@ def screen_tasks(ctx: JobContext) -> JobReport | None:
     def training() -> DataFrame:
         return _asked(newest(ctx.read(TASKS, *slices)).where("split = 'train'"), "task_id")
 
-    return _screen(ctx, TASKS_SCOPE, "task", {TASKS: slices}, training, own=lambda: _eval_tasks(ctx, slices))
+    def same_answer(found: DataFrame) -> DataFrame:
+        """Without a task that asks nearly what an eval task asks, but has another answer: it is another question of the form."""
+        tasks = newest(ctx.read(TASKS, *slices))
+        of_item = tasks.selectExpr("task_id AS item_id", "lower(trim(answer)) AS _theirs")
+        of_row = tasks.selectExpr("task_id AS row_id", "lower(trim(answer)) AS _mine")
+        joined = found.join(of_item, "item_id", "left").join(of_row, "row_id", "left")
+        return joined.where(f"NOT startswith(benchmark, '{OWN}@') OR _mine = _theirs").drop("_mine", "_theirs")
+
+    return _screen(ctx, TASKS_SCOPE, "task", {TASKS: slices}, training, own=lambda: _eval_tasks(ctx, slices), keep=same_answer)
 
 
 def refusals(ctx: JobContext, scope: str) -> dict[Table, list[str | int]]:
@@ -133,7 +141,7 @@ def _retire(ctx: JobContext, found: Affected) -> JobReport:
 
 def _screen(
     ctx: JobContext, scope: str, kind: str, reads: dict[Table, Sequence[str | int]], texts: Callable[[], DataFrame],
-    own: Callable[[], list[tuple[str, list[Item]]]] = list,
+    own: Callable[[], list[tuple[str, list[Item]]]] = list, keep: Callable[[DataFrame], DataFrame] = lambda found: found,
 ) -> JobReport | None:  # fmt: skip
     conf = ctx.config.decontaminate
     sets, mine = in_force(ctx.lake, conf.sets), own is not list
@@ -145,22 +153,13 @@ def _screen(
         JOB, scope, reads={**benchmarks, **reads}, writes={CONTAMINATION: scope}, settings=settings, versions={"matching": SCHEME}
     ) as job:  # fmt: skip
         if not job.done:
-            index = build_index([*load(ctx.lake, sets), *own()], rule_of(conf))
-            held = texts()
+            index, held = build_index([*load(ctx.lake, sets), *own()], rule_of(conf)), texts()
             with matches(held, index, scope, kind) as found:
-                written = job.write(CONTAMINATION, lambda: found)
-            from pyspark.sql import functions as F
-
-            rows = job.read_written(CONTAMINATION).agg(F.count_distinct("row_id")).collect()[0][0]
-            searched = held.count()
+                written = job.write(CONTAMINATION, lambda: keep(found))
+            searched, hit = held.count(), job.read_written(CONTAMINATION).select("row_id").distinct().count()
             job.count(
-                input=searched,
-                clean=searched - rows,
-                contaminated=rows,
-                matches=written.rows,
-                items=len(index.item_ids),
-                **_missing(index.unmatched),
-            )
+                input=searched, clean=searched - hit, contaminated=hit, matches=written.rows, items=len(index.item_ids), **_missing(index.unmatched)
+            )  # fmt: skip
     return job.report()
 
 

@@ -14,6 +14,8 @@ from schemas.errors import VerilakeError
 from udfs.decontamination.items import Item, version_of
 
 JOB = "add_benchmark"
+#: Name of the set that the lake's own eval tasks are; no set of a file may have it.
+OWN = "eval_tasks"
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 
 
@@ -25,7 +27,7 @@ class BenchmarkNameError(VerilakeError):
     @classmethod
     def from_name(cls, name: str) -> BenchmarkNameError:
         """Other characters than names may have."""
-        return cls(f"--name {name!r}: letters, digits, '.', '_' and '-' only, at most 100 of them. Nothing was written.")
+        return cls(f"--name {name!r}: letters, digits, '.', '_' and '-' only, at most 100 of them, and not {OWN}. Nothing was written.")
 
     @classmethod
     def from_unknown(cls, names: Sequence[str], known: Sequence[str]) -> BenchmarkNameError:
@@ -54,9 +56,9 @@ def add(ctx: JobContext, name: str, items: Sequence[Item]) -> JobReport:
     """Add a version of a set; nothing to do where this content is known under this name.
 
     Raises:
-        BenchmarkNameError: the name has characters that names may not have.
+        BenchmarkNameError: a name that no set may have.
     """
-    if not _NAME.fullmatch(name):
+    if not _NAME.fullmatch(name) or name == OWN:
         raise BenchmarkNameError.from_name(name)
     benchmark = version_of(name, items)
     with ctx.open(JOB, f"benchmark={benchmark}", reads={}, writes={BENCHMARK_ITEMS: benchmark}) as job:

@@ -16,7 +16,11 @@ CONTAMINATION = Table(
             column("benchmark", pa.string(), "bronze.benchmark_items: name@fingerprint; eval_tasks@... for the lake's own eval tasks"),
             column("item_id", pa.string(), "item of that set"),
             column("part", pa.string(), "question, answer (or its solution), both (a short question beside its answer)"),
-            column("coverage", pa.float64(), "share of item_tokens that the text holds in one place"),
+            column(
+                "coverage",
+                pa.float64(),
+                "share of item_tokens that the text holds in one place, plain or weighted by rarity in the set, whichever is smaller",
+            ),
             column("matched_tokens", pa.int32(), "tokens of the item that lie in an n-gram which the text holds, too"),
             column("item_tokens", pa.int32(), "tokens of the item's part that count: without templates of its set and common phrases"),
             column(

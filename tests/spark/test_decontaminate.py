@@ -64,8 +64,9 @@ def test_a_set_is_added_once_and_other_content_is_its_next_version(make_context)
     assert benchmarks.load(ctx.lake, [version_of("quiz", revised)]) == [(version_of("quiz", revised), revised)]
     with pytest.raises(benchmarks.BenchmarkNameError, match="no such set"):
         benchmarks.in_force(ctx.lake, ["absent"])
-    with pytest.raises(benchmarks.BenchmarkNameError):
-        benchmarks.add(ctx, "../quiz", [ITEM])
+    for name in ("../quiz", "", "eval_tasks"):
+        with pytest.raises(benchmarks.BenchmarkNameError):
+            benchmarks.add(ctx, name, [ITEM])
     assert ctx.lake.delta(BENCHMARK_ITEMS).to_pyarrow_table().num_rows == 4
 
 

@@ -137,6 +137,18 @@ def test_the_template_of_a_set_counts_on_neither_side():
     assert matched(items, [TEMPLATE, f"{TEMPLATE} {prose(7, 12)}", f"{TEMPLATE} {prose(103, 12)}"]) == [(2, "3", "question", 1.0)]
 
 
+def test_a_text_with_all_but_the_word_that_tells_two_items_of_a_form_apart_holds_neither():
+    names = [prose(300 + i, 1) for i in range(40)]
+    items = [
+        Item(str(i), f"What is the default value of the parameter width of the function {name} in this library?")
+        for i, name in enumerate(names)
+    ]
+    other = items[0].question.replace(names[0], "anything")
+    # 15 of 16 tokens, but those of the form stand in all 40 items: log2(41/40) each beside log2(41).
+    assert matched(items, [other, items[7].question]) == [(1, "7", "question", 1.0)]
+    assert matched(items[:1], [other])[0][:3] == (0, "0", "question")  # a set of one says nothing about what is rare
+
+
 def test_an_item_that_is_all_template_is_counted_as_unmatchable():
     items = [Item(str(i), f"{TEMPLATE} {'abcdefghijklmnop'[i]}") for i in range(16)]
     assert build_index([("set@1", items)], Rule(n=13)).unmatched == {}  # the last n-gram of each is its own

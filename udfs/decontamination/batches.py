@@ -31,6 +31,7 @@ RAW = pa.schema(
         pa.field("start", pa.int64()),
         pa.field("end", pa.int64()),
         pa.field("grams", _LONGS),
+        pa.field("held", _LONGS),
         pa.field("gram", pa.int64()),
         pa.field("rows", pa.int64()),
     ]
@@ -95,7 +96,7 @@ def _raw_rows(batch: pa.RecordBatch, found: Sequence[Match]) -> list[dict[str, A
         out.append({
             "row_id": batch.column("row_id")[match.row].as_py(), "doc_id": batch.column("doc_id")[match.row].as_py(), "field": match.field,
             "part": match.part, "coverage": match.coverage, "matched": match.matched, "counted": match.counted,
-            "start": spans[match.start][0], "end": spans[match.end - 1][1], "grams": list(match.grams),
+            "start": spans[match.start][0], "end": spans[match.end - 1][1], "grams": list(match.grams), "held": list(match.held),
         })  # fmt: skip
     return out
 
@@ -112,10 +113,10 @@ def found_batches(batches: Batches, *, index: Callable[[], Index], common: Seque
 def _found_row(index: Index, raw: dict[str, Any], common: np.ndarray[Any, np.dtype[np.int64]]) -> dict[str, Any] | None:
     matched, counted, coverage = raw["matched"], raw["counted"], raw["coverage"]
     if raw["grams"] and len(common):
-        matched, counted, enough = without_common(index, raw["field"], np.array(raw["grams"], np.int64), matched, common)
-        if not enough:
+        left = without_common(index, raw["field"], np.array(raw["grams"], np.int64), np.array(raw["held"], np.int64), common)
+        if left is None:
             return None
-        coverage = matched / counted
+        coverage, matched, counted = left
     item = int(index.item[raw["field"]])
     evidence = {
         "benchmark": index.sets[item],

@@ -55,7 +55,8 @@ class Index:
         starts, ends: bounds of each field in ``tokens``.
         final: bounds of the final answer of each item in ``tokens``, int64[items, 2].
         gram_at: the n-gram of ``long`` that begins at each token of ``tokens``; -1 where none does or it is a template.
-        counted: tokens of each field that lie in an n-gram which counts: the denominator of its coverage.
+        counted: tokens of each field that lie in an n-gram which counts: those over which its coverage is taken.
+        weights: of each token of ``tokens`` in a coverage, see ``_weights``.
         long: n-grams of fields of ``n`` tokens and more.
         short: one ``SHORT``-gram, the rarest, of every question of ``SHORT`` to n - 1 tokens whose item has a final answer.
         unmatched: reason -> items that no rule can find.
@@ -72,6 +73,7 @@ class Index:
     final: I64
     gram_at: I64
     counted: I64
+    weights: I64
     long: GramTable
     short: GramTable
     unmatched: dict[str, int] = field(default_factory=dict)
@@ -102,6 +104,7 @@ def build_index(sets: Iterable[tuple[str, Sequence[Item]]], rule: Rule) -> Index
     alone = (kind == QUESTION) | worked[item] | (field_ends - field_starts >= rule.answer_alone)
     long, gram_at = _long_table(tokens, field_starts, field_ends, set_of, rule, alone)
     counted = _counted(gram_at, field_starts, field_ends, rule.n)
+    weights = _weights(tokens, field_starts, field_ends, item, set_of)
     short = _short_table(tokens, field_starts, field_ends, item, kind, set_of, final, rule)
     findable = np.zeros(len(items), bool)
     findable[item[counted > 0]] = True
@@ -110,7 +113,7 @@ def build_index(sets: Iterable[tuple[str, Sequence[Item]]], rule: Rule) -> Index
     has_grams[item[field_ends - field_starts >= rule.n]] = True
     unmatched = {"template": int((~findable & has_grams).sum()), "too_short": int((~findable & ~has_grams).sum())}
     return Index(
-        rule, tuple(versions), tuple(i.item_id for i in items), item, kind, tokens, field_starts, field_ends, final, gram_at, counted, long, short,
+        rule, tuple(versions), tuple(i.item_id for i in items), item, kind, tokens, field_starts, field_ends, final, gram_at, counted, weights, long, short,
         {reason: count for reason, count in unmatched.items() if count},
     )  # fmt: skip
 
@@ -187,6 +190,28 @@ def covered(gram_at: I64, hit: NDArray[np.bool_], n: int) -> NDArray[np.bool_]:
 def _counted(gram_at: I64, starts: I64, ends: I64, n: int) -> I64:
     total = np.concatenate(([0], np.cumsum(covered(gram_at, gram_at >= 0, n)))) if len(gram_at) else np.zeros(1, np.int64)
     return (total[ends] - total[starts]).astype(np.int64)
+
+
+def _weights(tokens: U64, starts: I64, ends: I64, item: I64, set_of: I64) -> I64:
+    """1000 log2((N + 1) / d) of a token that d of the N items of its set hold, at least 1: int64[len(tokens)]; equal weights in a set of one.
+
+    The one word by which two questions of a form differ is rare in their set, and the words of the form are not: a text with all but
+    that word does not hold the item. Integers, so that sums do not depend on their order.
+    """
+    weights = np.ones(len(tokens), np.int64)
+    sizes = ends - starts
+    if not sizes.sum():
+        return weights
+    place = np.repeat(starts - np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes) + np.arange(sizes.sum())
+    word = np.unique(tokens[place], return_inverse=True)[1].astype(np.int64)
+    held = np.unique(np.stack([np.repeat(set_of, sizes), word, np.repeat(item, sizes)]), axis=1)
+    most = int(word.max()) + 1
+    keys, documents = np.unique(held[0] * most + held[1], return_counts=True)
+    items = np.bincount(set_of[::2], minlength=int(set_of.max()) + 1)
+    rarity = np.log2((items[keys // most] + 1) / documents)
+    weight = np.maximum(1, np.round(1000 * rarity)).astype(np.int64)
+    weights[place] = weight[np.searchsorted(keys, np.repeat(set_of, sizes) * most + word)]
+    return weights
 
 
 def _short_table(

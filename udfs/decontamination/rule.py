@@ -17,7 +17,7 @@ class Rule:
 
     Attributes:
         n: tokens an n-gram.
-        coverage: share of an item's tokens that must be covered, from ``full_tokens`` tokens on.
+        coverage: share of an item's tokens, plain and weighted by their rarity in the set, that must be covered, from ``full_tokens`` tokens on.
         short_coverage: the same at ``n`` tokens; linear in between.
         full_tokens: see ``coverage``.
         window: tokens before or after a question shorter than ``n`` within which its answer must stand.

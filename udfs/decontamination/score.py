@@ -31,10 +31,11 @@ class Match:
         field: of the index.
         part: question, answer, or both (a short question beside its answer).
         start, end: first token of the text in the match, and the one after its last.
-        coverage: share of the field's counted tokens that the text holds.
-        matched: number of these tokens.
+        coverage: share of the field's counted tokens that the text holds, plain or weighted by rarity, whichever is smaller.
+        matched: number of tokens that it holds.
         counted: tokens that could be.
         grams: n-grams of the index that were hit; empty for a short question.
+        held: tokens of the field that the text holds; likewise.
     """
 
     row: int
@@ -46,6 +47,7 @@ class Match:
     matched: int
     counted: int
     grams: tuple[int, ...] = ()
+    held: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -185,22 +187,29 @@ def _measured(index: Index, row: int, fld: int, hits: NDArray[np.int64], text: U
     own = index.gram_at[index.starts[fld] : index.ends[fld]]
     counts = covered(own, own >= 0, n)
     held = covered(own, np.isin(own, grams) & (own >= 0), n)
-    matched, counted = int(held.sum()), int(counts.sum())
-    if matched < _SEEDED * counted:
+    if held.sum() < _SEEDED * counts.sum():
         return None
-    if matched < counted:
+    if not held[counts].all():
         item = index.tokens[index.starts[fld] : index.ends[fld]]
-        matched = int((counts & (held | _beside_seeds(item, text, np.unique(at - position)))).sum())
-    if not _enough(index, matched, counted):
+        held |= counts & _beside_seeds(item, text, np.unique(at - position))
+    coverage = _coverage(index, fld, held, counts)
+    if coverage is None:
         return None
     return Match(
-        row, fld, FIELD_NAMES[int(index.kind[fld])], int(at[0]), int(at[-1]) + n, matched / counted, matched, counted, tuple(grams.tolist())
+        row, fld, FIELD_NAMES[int(index.kind[fld])], int(at[0]), int(at[-1]) + n, coverage, int(held.sum()), int(counts.sum()),
+        tuple(grams.tolist()), tuple(np.flatnonzero(held).tolist()),
     )  # fmt: skip
 
 
-def _enough(index: Index, matched: int, counted: int) -> bool:
-    # A share of whole tokens against a share from a straight line: equal up to the last bit is enough.
-    return matched / counted + 1e-9 >= index.rule.required(counted)
+def _coverage(index: Index, fld: int, held: NDArray[np.bool_], counts: NDArray[np.bool_]) -> float | None:
+    """Share of the tokens of a field that are held, of those that count; None where it is too little.
+
+    The smaller of two shares: of tokens, so that a rare name is no paragraph, and weighted by rarity, so that a form is no question.
+    """
+    weights = index.weights[index.starts[fld] : index.ends[fld]]
+    share = min(int(held.sum()) / int(counts.sum()), int(weights[held].sum()) / int(weights[counts].sum()))
+    # A share against a point of a straight line: equal up to the last bit is enough.
+    return share if share + 1e-9 >= index.rule.required(int(counts.sum())) else None
 
 
 def _beside_seeds(item: U64, text: U64, shifts: I64) -> NDArray[np.bool_]:
@@ -226,20 +235,26 @@ def _beside_seeds(item: U64, text: U64, shifts: I64) -> NDArray[np.bool_]:
     return held
 
 
-def without_common(index: Index, fld: int, grams: I64, matched: int, common: I64) -> tuple[int, int, bool]:
-    """A match measured again without common phrases: tokens matched, tokens counted, and whether it still is one.
-
-    What is common counts on neither side.
+def without_common(index: Index, fld: int, grams: I64, held: I64, common: I64) -> tuple[float, int, int] | None:
+    """A match measured again without common phrases, which count on neither side; None where it is none any more.
 
     Args:
         index: items.
         fld: of the index.
         grams: n-grams that were hit.
-        matched: tokens that were matched with them.
+        held: tokens of the field that were held.
         common: n-grams that do not count.
+
+    Returns:
+        Coverage, tokens held, tokens that count.
     """
     own, n = index.gram_at[index.starts[fld] : index.ends[fld]], index.rule.n
     hit, rest = np.isin(own, grams) & (own >= 0), (own >= 0) & ~np.isin(own, common)
-    counted, seeds = int(covered(own, rest, n).sum()), covered(own, hit & rest, n)
-    left = min(counted, matched - int((covered(own, hit, n) & ~seeds).sum()))
-    return left, counted, counted > 0 and int(seeds.sum()) >= _SEEDED * counted and _enough(index, left, counted)
+    counts, seeds = covered(own, rest, n), covered(own, hit & rest, n)
+    left = np.zeros(len(own), bool)
+    left[held] = True
+    left &= counts & (seeds | ~covered(own, hit, n))
+    if not counts.any() or seeds.sum() < _SEEDED * counts.sum():
+        return None
+    coverage = _coverage(index, fld, left, counts)
+    return None if coverage is None else (coverage, int(left.sum()), int(counts.sum()))
