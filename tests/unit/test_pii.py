@@ -88,6 +88,8 @@ def test_finds_do_not_overlap_and_the_surer_kind_wins():
     # within a key block everything is key
     block = "-----BEGIN PRIVATE KEY-----\nann@post.ch 4111111111111111 " + "A" * 64 + "\n-----END PRIVATE KEY-----"
     assert [s.kind for s in find_pii(block)] == ["key"]
+    inside = "-----BEGIN PRIVATE KEY-----\n" + "A" * 64 + " AKIAQYLPMN5HHHFPZAM2\n-----END PRIVATE KEY----- AKIAQYLPMN5HHHFPZAM2"
+    assert mask(inside, find_pii(inside)) == "[KEY] [KEY]"
     both = "ann@post.ch, bob@post.ch and 93.184.216.34"
     assert mask(both, find_pii(both)) == "[EMAIL], [EMAIL] and [IP]"
 
@@ -143,7 +145,7 @@ def test_columns_count_by_kind_and_null_counts_as_empty():
 #: Pieces that, repeated, make careless patterns backtrack.
 NASTY = [
     "a@", "a", "a.", "a@b.", "1", "1 ", "12.", "+1 ", "(2", "2001:", "2abc", "phone ", " ", "-----BEGIN PRIVATE KEY-----", "-----BEGIN ", "eyJ", "eyJaaaaaaaaaaaa.",
-    "sk-", "_live_", "\0", "4111 ", "tel 1 ", "]", "[1", "xoxb-",
+    "sk-", "_live_", "\0", "4111 ", "tel 1 ", "]", "[1", "xoxb-", "-----BEGIN PRIVATE KEY-----" + "A" * 64 + "-----END PRIVATE KEY----- AKIAQYLPMN5HHHFPZAM2 ",
 ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from udfs.pii.kinds import Span
@@ -41,8 +42,13 @@ _EXAMPLES = ("EXAMPLE", "xxxxxxxx", "XXXXXXXX", "00000000", "abcdefgh")
 def find_keys(text: str) -> Iterator[Span]:
     """Private key blocks and tokens, in order of place; a token within a block is part of it."""
     blocks = list(_blocks(text))
-    tokens = (token for token in _tokens(text) if not any(block.start < token.end and token.start < block.end for block in blocks))
-    yield from sorted([*blocks, *tokens])
+    starts = [block.start for block in blocks]
+
+    def apart(token: Span) -> bool:
+        before = bisect_left(starts, token.end) - 1
+        return before < 0 or blocks[before].end <= token.start
+
+    yield from sorted([*blocks, *filter(apart, _tokens(text))])
 
 
 def _blocks(text: str) -> Iterator[Span]:
