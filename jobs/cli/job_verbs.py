@@ -100,6 +100,11 @@ def _ingest_verb(module: str) -> Callable[..., None]:
             if len(wanted) != 1:
                 raise UnknownIdError.from_id(ingest)
         reports = []
+        if module == "curate_corpus" and wanted:
+            from udfs.dedup.curve import describe_curve, resolved
+
+            banding = resolved(ctx.config.curate)
+            output.console.print(describe_curve(banding.bands, banding.rows), markup=False)
         for ident in wanted:
             reports.append(job(ctx, ident))
             output.report(reports[-1])
