@@ -161,7 +161,7 @@ def speed(folder: Path, n: int) -> None:
     size = sum(map(len, column.to_pylist())) / 1e6
     draw = np.random.default_rng(SEED)
     grams = np.unique(draw.integers(0, 2**64, 5_000_000, dtype=np.uint64))
-    finder = Finder(n, grams, np.zeros(len(grams), np.int64), draw.integers(0, 2**64, 64, dtype=np.uint64))
+    finder = Finder(n, grams, np.zeros(len(grams), np.int32), draw.integers(0, 2**64, 64, dtype=np.uint64))
     scheme = MinHashScheme(shingle=5, bands=20, rows=6)
     best = {"tokens": 0.0, "tokens + lookup": 0.0, "signatures": 0.0}
     for attempt in range(6):

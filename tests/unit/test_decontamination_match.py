@@ -209,7 +209,7 @@ def test_equal_hashes_of_unequal_tokens_are_no_hit():
     held, _, offsets = token_hashes(col)
     grams = np.unique(shingle_hashes(col, 8)[0])
     others = np.arange(1, 9, dtype=np.uint64)  # the tokens that the table says these hashes have
-    refs = np.zeros(len(grams), np.int64)
+    refs = np.zeros(len(grams), np.int32)
     assert len(find(held, offsets, 8, grams, refs, others)[0]) == 0
     assert len(Finder(8, grams, refs, others)(held, offsets)[0]) == 0
 
@@ -234,8 +234,8 @@ def test_both_lookups_find_the_same(texts, n):
     known = np_tokens(pa.array(["a b a b a b c a a a a a a b c c b a c"]))
     hashes, at = gram_hashes(*known, n)
     grams, first = np.unique(hashes, return_index=True)
-    plain = find(held, offsets, n, grams, at[first], known[0])
-    compiled = Finder(n, grams, at[first], known[0])(held, offsets)
+    plain = find(held, offsets, n, grams, at[first].astype(np.int32), known[0])
+    compiled = Finder(n, grams, at[first].astype(np.int32), known[0])(held, offsets)
     assert [side.tolist() for side in plain] == [side.tolist() for side in compiled]
 
 
@@ -245,9 +245,9 @@ def test_more_hits_than_there_was_room_for_are_all_found():
     known = np_tokens(pa.array([text]))
     hashes, at = gram_hashes(*known, 8)
     grams, first = np.unique(hashes, return_index=True)
-    found = Finder(8, grams, at[first], known[0])(held, offsets)
+    found = Finder(8, grams, at[first].astype(np.int32), known[0])(held, offsets)
     assert len(found[0]) > 1 << 12
-    assert found[0].tolist() == find(held, offsets, 8, grams, at[first], known[0])[0].tolist()
+    assert found[0].tolist() == find(held, offsets, 8, grams, at[first].astype(np.int32), known[0])[0].tolist()
 
 
 def test_a_text_that_repeats_one_word_a_million_times_is_searched_in_bounded_time():

@@ -9,6 +9,7 @@ from udfs.dedup.mix import GRAM_BASE, fmix64
 
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
+I32 = NDArray[np.int32]
 
 
 def gram_hashes(tokens: U64, offsets: I64, n: int) -> tuple[U64, I64]:
@@ -31,7 +32,7 @@ def gram_hashes(tokens: U64, offsets: I64, n: int) -> tuple[U64, I64]:
     return fmix64(grams[at]), at
 
 
-def find(tokens: U64, offsets: I64, n: int, grams: U64, refs: I64, reference: U64) -> tuple[I64, I64]:
+def find(tokens: U64, offsets: I64, n: int, grams: U64, refs: I32, reference: U64) -> tuple[I64, I64]:
     """Which n-grams of the rows are among ``grams``.
 
     Args:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from udfs.decontamination.grams import I64, U64, gram_hashes
+from udfs.decontamination.grams import I32, I64, U64, gram_hashes
 from udfs.decontamination.items import Item
 from udfs.decontamination.rule import SHORT, Rule
 from udfs.dedup.kernel import token_hashes
@@ -34,11 +34,11 @@ class GramTable:
 
     n: int
     grams: U64
-    refs: I64
-    bounds: I64
-    fields: I64
-    positions: I64
-    times: I64
+    refs: I32
+    bounds: I32
+    fields: I32
+    positions: I32
+    times: I32
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ class Index:
     starts: I64
     ends: I64
     final: I64
-    gram_at: I64
+    gram_at: I32
     counted: I64
-    weights: I64
+    weights: I32
     long: GramTable
     short: GramTable
     unmatched: dict[str, int] = field(default_factory=dict)
@@ -129,12 +129,12 @@ def _grams_of_fields(tokens: U64, starts: I64, ends: I64, n: int) -> tuple[U64, 
 
 def _long_table(
     tokens: U64, starts: I64, ends: I64, set_of: I64, rule: Rule, alone: NDArray[np.bool_]
-) -> tuple[GramTable, I64]:  # fmt: skip
+) -> tuple[GramTable, I32]:  # fmt: skip
     hashes, at, owner = _grams_of_fields(tokens, starts, ends, rule.n)
     texts = _text_ids(tokens, starts, ends)
     kept = alone[owner] & ~_template(hashes, owner, set_of, texts, rule.template_items)
     table, gram_of = _table(rule.n, tokens, hashes[kept], at[kept], owner[kept], starts)
-    gram_at = np.full(len(tokens), -1, np.int64)
+    gram_at = np.full(len(tokens), -1, np.int32)
     gram_at[at[kept]] = gram_of
     return table, gram_at
 
@@ -144,11 +144,19 @@ def _template(hashes: U64, owner: I64, set_of: I64, texts: I64, most: int) -> ND
     if not len(hashes):
         return np.zeros(0, bool)
     ids = np.unique(hashes, return_inverse=True)[1].astype(np.int64)
-    seen = np.unique(np.stack([set_of[owner], ids, texts[owner]]), axis=1)
-    pairs, counts = np.unique(seen[:2], axis=1, return_counts=True)
-    often = pairs[:, counts > most]
     key = set_of[owner] * (int(ids.max()) + 1) + ids
-    return np.isin(key, often[0] * (int(ids.max()) + 1) + often[1])
+    keys, counts = _distinct_partners(key, texts[owner])
+    return np.isin(key, keys[counts > most])
+
+
+def _distinct_partners(key: I64, partner: I64) -> tuple[I64, I64]:
+    """Every value of ``key``, ascending, and with how many different values of ``partner`` it stands."""
+    order = np.lexsort((partner, key))
+    k, p = key[order], partner[order]
+    new = np.ones(len(k), bool)
+    new[1:] = (k[1:] != k[:-1]) | (p[1:] != p[:-1])
+    keys, counts = np.unique(k[new], return_counts=True)
+    return keys, counts.astype(np.int64)
 
 
 def _text_ids(tokens: U64, starts: I64, ends: I64) -> I64:
@@ -174,11 +182,12 @@ def _table(n: int, tokens: U64, hashes: U64, at: I64, owner: I64, starts: I64) -
     new[1:] = (g[1:] != g[:-1]) | (f[1:] != f[:-1])
     times = np.diff(np.append(np.flatnonzero(new), len(new)))
     order = order[new]
-    bounds = np.searchsorted(gram_of[order], np.arange(len(grams) + 1)).astype(np.int64)
-    return GramTable(n, grams, refs, bounds, owner[order], at[order] - starts[owner[order]], times), gram_of
+    bounds = np.searchsorted(gram_of[order], np.arange(len(grams) + 1))
+    small = (refs, bounds, owner[order], at[order] - starts[owner[order]], times)  # int32: half the size for every worker
+    return GramTable(n, grams, *(side.astype(np.int32) for side in small)), gram_of
 
 
-def covered(gram_at: I64, hit: NDArray[np.bool_], n: int) -> NDArray[np.bool_]:
+def covered(gram_at: I32, hit: NDArray[np.bool_], n: int) -> NDArray[np.bool_]:
     """Which tokens lie in an n-gram that is hit: bool[len(gram_at)]."""
     edge = np.zeros(len(gram_at) + n, np.int64)
     begins = np.flatnonzero(hit)
@@ -187,30 +196,30 @@ def covered(gram_at: I64, hit: NDArray[np.bool_], n: int) -> NDArray[np.bool_]:
     return np.cumsum(edge)[: len(gram_at)] > 0
 
 
-def _counted(gram_at: I64, starts: I64, ends: I64, n: int) -> I64:
+def _counted(gram_at: I32, starts: I64, ends: I64, n: int) -> I64:
     total = np.concatenate(([0], np.cumsum(covered(gram_at, gram_at >= 0, n)))) if len(gram_at) else np.zeros(1, np.int64)
     return (total[ends] - total[starts]).astype(np.int64)
 
 
-def _weights(tokens: U64, starts: I64, ends: I64, item: I64, set_of: I64) -> I64:
-    """1000 log2((N + 1) / d) of a token that d of the N items of its set hold, at least 1: int64[len(tokens)]; equal weights in a set of one.
+def _weights(tokens: U64, starts: I64, ends: I64, item: I64, set_of: I64) -> I32:
+    """1000 log2((N + 1) / d) of a token that d of the N items of its set hold, at least 1: int32[len(tokens)]; equal weights in a set of one.
 
     The one word by which two questions of a form differ is rare in their set, and the words of the form are not: a text with all but
     that word does not hold the item. Integers, so that sums do not depend on their order.
     """
-    weights = np.ones(len(tokens), np.int64)
+    weights = np.ones(len(tokens), np.int32)
     sizes = ends - starts
     if not sizes.sum():
         return weights
     place = np.repeat(starts - np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes) + np.arange(sizes.sum())
     word = np.unique(tokens[place], return_inverse=True)[1].astype(np.int64)
-    held = np.unique(np.stack([np.repeat(set_of, sizes), word, np.repeat(item, sizes)]), axis=1)
     most = int(word.max()) + 1
-    keys, documents = np.unique(held[0] * most + held[1], return_counts=True)
+    key = np.repeat(set_of, sizes) * most + word
+    keys, documents = _distinct_partners(key, np.repeat(item, sizes))
     items = np.bincount(set_of[::2], minlength=int(set_of.max()) + 1)
     rarity = np.log2((items[keys // most] + 1) / documents)
-    weight = np.maximum(1, np.round(1000 * rarity)).astype(np.int64)
-    weights[place] = weight[np.searchsorted(keys, np.repeat(set_of, sizes) * most + word)]
+    weight = np.maximum(1, np.round(1000 * rarity)).astype(np.int32)
+    weights[place] = weight[np.searchsorted(keys, key)]
     return weights
 
 

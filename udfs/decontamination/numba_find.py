@@ -8,7 +8,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from udfs.decontamination.grams import I64, U64
+from udfs.decontamination.grams import I32, I64, U64
 from udfs.dedup.mix import F64_1, F64_2, GRAM_BASE
 
 _S33, _ONE, _LOW = np.uint64(33), np.uint64(1), np.uint64(63)
@@ -73,7 +73,7 @@ def _find(tokens, offsets, n, leaving, grams, first, shift, narrow, bits, refs, 
 class Finder:
     """``grams.find`` with the tables of one list of n-grams made once."""
 
-    def __init__(self, n: int, grams: U64, refs: I64, reference: U64) -> None:
+    def __init__(self, n: int, grams: U64, refs: I32, reference: U64) -> None:
         self.n, self._grams, self._refs, self._reference = n, grams, refs, reference
         size = max(1, len(grams))
         width = max(16, (_SPARSE * size - 1).bit_length())

@@ -231,7 +231,7 @@ def _beside_seeds(item: U64, text: U64, shifts: I64) -> NDArray[np.bool_]:
             continue
         same = item[low:high] == text[low + shift : high + shift]
         run = np.lib.stride_tricks.sliding_window_view(same, _EDITED).all(axis=1)
-        held[low:high] |= covered(np.zeros(high - low, np.int64), np.append(run, np.zeros(_EDITED - 1, bool)), _EDITED)
+        held[low:high] |= covered(np.zeros(high - low, np.int32), np.append(run, np.zeros(_EDITED - 1, bool)), _EDITED)
     return held
 
 
