@@ -18,8 +18,8 @@ from jobs.lake.fill import fill_rl, rounds_without_rl
 from jobs.lake.layout import VERSION_FILE, Lake
 from jobs.lake.locks import exclusive
 from jobs.lake.types import spark_schema
-from schemas.catalog import ALL_TABLES
 from schemas.bronze.benchmark_items import BENCHMARK_ITEMS
+from schemas.catalog import ALL_TABLES
 from schemas.conf import Config
 from schemas.gold.rl import RL
 from schemas.ops.bindings import BINDINGS
@@ -90,7 +90,7 @@ def _rl_notes(lake: Lake) -> list[str]:
 STEPS: tuple[Step, ...] = (
     Step(2, "tables of publication, binding, evaluation and takedown", (RL, EVAL_SAMPLES, BINDINGS, TOMBSTONES), fill_rl, _rl_notes),
     Step(
-        3, "figures of Gopher, C4 and FineWeb, language, personal data, in profiles that are computed again; kept documents carry the last two; tables of decontamination",
+        3, "figures of Gopher, C4 and FineWeb, language, personal data, MinHash signatures, in profiles that are computed again; kept documents carry the last two; tables of decontamination",
         adds=(BENCHMARK_ITEMS, CONTAMINATION), widens=(SILVER_DOCUMENTS,), renews=(DOCUMENT_PROFILES,),
     ),
 )  # fmt: skip
