@@ -13,6 +13,7 @@ import typer
 
 from jobs.cli import (
     care_verbs,
+    decontaminate_verbs,
     dedup_verbs,
     eval_verbs,
     job_verbs,
@@ -48,6 +49,7 @@ for verbs in (
     setup_verbs,
     job_verbs,
     dedup_verbs,
+    decontaminate_verbs,
     publish_verbs,
     train_verbs,
     eval_verbs,

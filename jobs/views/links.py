@@ -130,7 +130,10 @@ LINKS: tuple[Link, ...] = (
 #: By which one column the rows of a table belong, in the end, to a document; a parent stands before its children. Every table with rows of
 #: documents has exactly one such owner, also those that no chain shows: what is taken down is found through this list.
 OWNERS: tuple[Link, ...] = (
-    *(Link(table, DOCUMENTS, _same("doc_id")) for table in (DOCUMENT_PROFILES, DOCUMENT_VERDICTS, CONTAMINATION, SILVER_DOCUMENTS, REPLIES, QA, TASKS)),
+    *(
+        Link(table, DOCUMENTS, _same("doc_id"))
+        for table in (DOCUMENT_PROFILES, DOCUMENT_VERDICTS, CONTAMINATION, SILVER_DOCUMENTS, REPLIES, QA, TASKS)
+    ),
     Link(QA_VERDICTS, QA, _same("qa_id")),
     *(Link(table, TASKS, _same("task_id")) for table in (PROMPTS, REPAIR_QUEUE)),
     *(
