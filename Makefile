@@ -6,10 +6,10 @@ DEMO   ?= .demo
 ROUNDS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo ui test lint unit setup lock zip clean
+.PHONY: help demo ui test lint unit setup lock zip clean bench-curation
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
 demo: $(VENV)/.core ## build the environment, harvest a corpus from this Python installation, run two rounds, print what happened
 	@$(BIN)/verilake demo $(DEMO) --rounds $(ROUNDS)
@@ -56,6 +56,10 @@ lock: ## resolve the newest versions that pyproject.toml allows into the two loc
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate --generate-hashes -o requirements.lock pyproject.toml .ci/build.in
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate --generate-hashes -c requirements.lock --extra dev -o requirements-dev.lock pyproject.toml .ci/build.in
+
+BENCH ?= --corpus A20 --corpus B --corpus C
+bench-curation: $(VENV)/.dev ## de-duplication beside its peers, each in an environment of its own (an hour; BENCH='--corpus A2' for a taste)
+	$(BIN)/python -m tests.benchmarks.curation.bench $(BENCH)
 
 clean: ## remove what was built; keeps the demo's workspace
 	rm -rf $(VENV) dist build *.egg-info .pytest_cache .ruff_cache .mypy_cache
