@@ -29,6 +29,7 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook, and was registered later, so that it would come first
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Where tests run in two processes: those that need the prepared workspace in one, the others file by file."""
     for item in items:
