@@ -116,6 +116,7 @@ def bench(corpus: Corpus, tools: list[Tool], options: argparse.Namespace, result
                 "kind": "run", "corpus": corpus.name, "tool": tool.name, "setting": tool.setting, "run": at, "rc": cost.rc, "wall": cost.wall,
                 "cpu": cost.cpu, "rss_mb": cost.rss_mb, "start_wall": start.wall, "start_cpu": start.cpu, "load": [load, os.getloadavg()[0]],
                 "documents": rows, "megabytes": megabytes,
+                "stages": tool.stages(CACHE / "scratch" / "out"),
             }  # fmt: skip
             if cost.rc == 0:
                 figures = quality(removed, rows, known.of(tool), known.group, tool.expected, corpus.edit or None, flags=tool.flags)

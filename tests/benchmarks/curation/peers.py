@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -92,6 +93,11 @@ class Tool:
     chars: bool = False
     flags: bool = False
 
+    def stages(self, out: Path) -> dict[str, float]:
+        """Seconds by stage where the tool tells them."""
+        summary = out / "summary.json"
+        return dict(json.loads(summary.read_text()).get("seconds", {})) if summary.exists() else {}
+
     def removed(self, out: Path) -> list[int]:
         """Ids that went."""
         if self.home is None and (out / "duplicates.parquet").exists():
@@ -136,6 +142,12 @@ TOOLS = [
     ),
     Tool(
         "verilake dedup", "20x6, verified J >= 0.01 (shows the LSH alone)", _verilake("curate.jaccard=0.01"), expected=Expected(20, 6, 0.01)
+    ),
+    Tool(
+        "verilake on Spark",
+        "default, without the lake's tables",
+        lambda source, out: [str(ROOT / ".venv/bin/python"), str(RUNNERS / "run_verilake_spark.py"), str(source), str(out), "default"],
+        expected=Expected(20, 6, 0.8),
     ),
     _peer(DATATROVE, "run_datatrove.py", "datatrove", "default", "default = 14x8", Expected(14, 8)),
     _peer(TEXT_DEDUP, "run_text_dedup.py", "text-dedup", "readme", "README: 24x10, 5-grams", Expected(24, 10)),

@@ -7,6 +7,7 @@ import statistics
 import sys
 from collections import defaultdict
 from itertools import pairwise
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ Record = dict[str, Any]
 
 
 def _share(value: float) -> str:
-    return "" if value != value else f"{value:.3f}"  # noqa: PLR0124
+    return "" if isnan(value) else f"{value:.3f}"
 
 
 def _table(heads: list[str], rows: list[list[str]]) -> str:
@@ -65,7 +66,7 @@ def recalls(runs: list[Record], which: str) -> str:
     for run in runs:
         if run["rc"] == 0 and run["run"] == 0:
             cells = [
-                f"{_share(found)}" + (f" ({_share(theory)})" if theory == theory else "") for _, found, theory in run["quality"][which]
+                f"{_share(found)}" + (f" ({_share(theory)})" if not isnan(theory) else "") for _, found, theory in run["quality"][which]
             ]
             rows.append([run["tool"], run["setting"], *cells])
     good = [run for run in runs if run["rc"] == 0]
