@@ -37,7 +37,11 @@ def main() -> None:
             yield pa.RecordBatch.from_arrays(columns, names=["doc_id", "digest", "band_keys", "n_words"])
 
     spark = build_session(config, extra={"spark.local.dir": str(out / "spark"), "spark.sql.warehouse.dir": str(out / "warehouse")})
-    texts = spark.read.parquet(str(source)).select(F.lpad(F.col("id").cast("string"), 12, "0").alias("doc_id"), "text").where("text is not null")
+    texts = (
+        spark.read.parquet(str(source))
+        .select(F.lpad(F.col("id").cast("string"), 12, "0").alias("doc_id"), "text")
+        .where("text is not null")
+    )
     texts.mapInArrow(profiled, "doc_id string, digest binary, band_keys array<long>, n_words long").write.parquet(str(out / "profiles"))
     rank = F.struct(F.lit(1).alias("ingest_seq"), (-F.col("n_words")).alias("fewer_words"), "doc_id").alias("rank")
     pool = spark.read.parquet(str(out / "profiles")).select(rank, "digest", "band_keys")
