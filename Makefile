@@ -17,8 +17,9 @@ demo: $(VENV)/.core ## build the environment, harvest a corpus from this Python 
 ui: $(VENV)/.core ## the demo's rounds in MLflow, on 127.0.0.1
 	@$(BIN)/verilake ui -w $(DEMO)
 
+# In the order of names the long files come first; which tests belong together, tests/conftest.py says.
 test: $(VENV)/.dev zip ## the whole test suite
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder
 
 unit: $(VENV)/.dev ## the tests that start no JVM, in seconds
 	$(BIN)/python -m pytest tests/unit

@@ -29,12 +29,37 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook, and was registered later, so that it would come first
+#: Files whose tests share the prepared workspace: it takes minutes to lay, so that one process must run them all.
+SHARE_PREPARED = {
+    "tests/faults/test_stations.py",
+    "tests/interop/test_gold_readers.py",
+    "tests/spark/test_decontaminate.py",
+    "tests/spark/test_eval.py",
+    "tests/spark/test_loop.py",
+}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where tests run in two processes: those that need the prepared workspace in one, the others file by file."""
-    for item in items:
-        shares = "prepared" in getattr(item, "fixturenames", ())
-        item.add_marker(pytest.mark.xdist_group("prepared" if shares else item.path.name))
+    """A test that needs the prepared workspace stands in one of the files that share it."""
+    stray = sorted({item.location[0] for item in items if "prepared" in getattr(item, "fixturenames", ())} - SHARE_PREPARED)
+    if stray:
+        raise pytest.UsageError(f"these files use the prepared workspace and are not in SHARE_PREPARED: {', '.join(stray)}")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Where tests run in two processes: file by file, those that share the prepared workspace in one of them.
+
+    xdist's own ``loadgroup`` does nothing under pytest 9.2: it renames tests in a way that pytest no longer looks at.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.split("::", 1)[0]
+            return "prepared" if file in SHARE_PREPARED else file
+
+    return ByFile(config, log)
 
 
 @pytest.fixture
