@@ -6,7 +6,7 @@ DEMO   ?= .demo
 ROUNDS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo ui test lint unit setup lock zip clean bench-curation
+.PHONY: help demo ui test soak lint unit setup lock zip clean bench-curation
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -19,7 +19,10 @@ ui: $(VENV)/.core ## the demo's rounds in MLflow, on 127.0.0.1
 
 # In the order of names the long files come first; which tests belong together, tests/conftest.py says.
 test: $(VENV)/.dev zip ## the whole test suite
-	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not soak"
+
+soak: $(VENV)/.dev zip ## further deaths of what the suite kills once, minutes each
+	$(BIN)/python -m pytest -m soak
 
 unit: $(VENV)/.dev ## the tests that start no JVM, in seconds
 	$(BIN)/python -m pytest tests/unit

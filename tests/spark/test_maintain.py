@@ -174,7 +174,12 @@ maintain.run(ctx)
 
 @pytest.mark.faults
 @pytest.mark.parametrize(
-    "instant", ["maintain/compacted/silver.trajectories", "maintain/removed/silver.trajectories", "maintain/run_unplanned"]
+    "instant",
+    [
+        "maintain/compacted/silver.trajectories",
+        "maintain/removed/silver.trajectories",
+        pytest.param("maintain/run_unplanned", marks=pytest.mark.soak),
+    ],
 )
 def test_maintenance_that_dies_is_completed_by_the_next(ctx, interpreted, instant):
     process = subprocess.run(
