@@ -106,7 +106,7 @@ class Training:
         before: mean score of the checkpoint that the round rolled out.
         after: mean score of each training seed's checkpoint.
         change: after minus before over seeds and prompts, with its interval.
-        majority_before: share of prompts whose commonest answer was right: what sharpening alone could reach.
+        majority_before: share of prompts whose commonest sampled answer was right.
         majority_after: likewise, mean over the seeds.
     """
 
@@ -193,8 +193,8 @@ def _print_training(training: Training, confidence: float, console: Console) -> 
             " (bootstrap over documents and seeds)"
         )
     said += (
-        f"\nits commonest answer was right on {100 * training.majority_before:.1f} % of them before and on {100 * training.majority_after:.1f} % after: "
-        "the rest of the rise is sharpening, the same choice made more often"
+        f"\nmuch of such a rise is sharpening, a right choice made more often: the commonest of its samples was right on {100 * training.majority_before:.1f} % "
+        f"of the prompts before and on {100 * training.majority_after:.1f} % after"
     )
     console.print(said, markup=False, soft_wrap=True)
 
