@@ -19,6 +19,7 @@ from jobs.context import JobContext
 from jobs.ledger import read_events
 from jobs.loop import Watcher, run_rounds
 from jobs.report import default_target
+from jobs.report.tables import REASONS
 from jobs.views.compare import compare
 from jobs.views.evals import eval_scores
 from jobs.views.funnel import read_funnel
@@ -60,15 +61,6 @@ WITH answers AS (
 )
 SELECT eval_id, avg(ok::int) FROM first WHERE place = 1 GROUP BY 1
 """
-_REASONS = {
-    "seeded_stratum": "drawn by seed, stratified by task type (a first round knows nothing yet)",
-    "in_band": "posterior says the policy solves it between the bounds of the capability band",
-    "failed_before": "never solved so far, tried again",
-    "unexplored": "never rolled out so far; the curriculum lets in one more stage each round",
-    "format_share": "format-constraint task, a fixed share",
-    "fill_out_of_band": "fills the round: neither in the band nor clearly outside",
-    "fill_mastered": "fills the round: nearly always solved",
-}
 
 
 def run_demo(directory: Path, rounds: int, overrides: Sequence[str], console: Console) -> None:
@@ -215,7 +207,7 @@ def _print_rounds(workspace: Workspace, a: int, b: int, console: Console) -> Non
             f"round {number}: {mixed['mixed']} of {mixed['prompts']} training prompts had both right and wrong samples (only those teach anything)"
         )
         for why, prompts in run_query(workspace, _WHY.format(n=number)).rows:
-            console.print(f"  {prompts:>5}  {why:<18} {_REASONS.get(why, '')}", markup=False, soft_wrap=True)
+            console.print(f"  {prompts:>5}  {why:<18} {REASONS.get(why, '')}", markup=False, soft_wrap=True)
 
 
 def _rate(k: int | None, n: int | None) -> str:

@@ -25,6 +25,7 @@ from jobs.report import default_target, write_report
 from jobs.rounds import is_closed
 from schemas.bronze.documents import DOCUMENTS
 from schemas.gold.round_plan import ROUND_PLAN
+from schemas.publication import pin_name
 
 #: Called before a station (report None) and after it.
 Watcher = Callable[[str, str, JobReport | None], None]
@@ -86,7 +87,7 @@ def outgoing_stations(ctx: JobContext, round_no: int) -> list[Station]:
     scope = f"round={round_no}"
     followed = str(round_no + 1) in ctx.lake.slices(ROUND_PLAN)
     stations = []
-    if not (followed and (ctx.workspace.pins_root / f"round-{round_no}.json").is_file()):
+    if not (followed and (ctx.workspace.root / pin_name(round_no)).is_file()):
         stations.append(Station("publish", scope, lambda: publish_round.run(ctx, round_no)))
     if ctx.config.train.trainer != "none" and not followed:
         stations.append(Station("train", scope, lambda: train_policy.run(ctx, round_no)))
@@ -97,7 +98,7 @@ def outgoing_stations(ctx: JobContext, round_no: int) -> list[Station]:
 def _report(ctx: JobContext, round_no: int) -> JobReport:
     """The page about a round, written anew where the round was published since."""
     started = time.monotonic()
-    path, pin = default_target(ctx.workspace, round_no), ctx.workspace.pins_root / f"round-{round_no}.json"
+    path, pin = default_target(ctx.workspace, round_no), ctx.workspace.root / pin_name(round_no)
     stale = not path.is_file() or path.stat().st_mtime < pin.stat().st_mtime
     if stale:
         write_report(ctx.workspace, round_no, path)

@@ -29,6 +29,7 @@ from jobs.publish.swap import Staging, to_cache
 from jobs.rounds import is_closed, note_state, planned_policy
 from jobs.views.reader import LakeReader
 from schemas.ids import content_id
+from schemas.publication import pin_name
 from schemas.table import Table
 from udfs.export.shards import writer_versions
 from udfs.killpoints import reach
@@ -144,7 +145,7 @@ def _publish(publication: _Publication) -> Published:
             for staged in sets.values():
                 added += to_cache(cache, staged)
             reach("publish/hash")
-            small = {"params.yaml": params_bytes(pin), f"pins/round-{pin.round}.json": pin_bytes(pin)}
+            small = {"params.yaml": params_bytes(pin), pin_name(pin.round): pin_bytes(pin)}
             staging.swap(publication.tag, sets, small)
             configure(history, ctx.config.publish.remote)
             history.dvc("commit", "--force", "--quiet", STAGE)
@@ -209,7 +210,7 @@ def _complete(publication: _Publication, committed: Published, job: JobRun) -> N
     """What follows the commit; each step is done where it was not."""
     ctx, history, round_no = publication.ctx, publication.history, publication.round_no
     if history.resolve(f"refs/tags/{committed.tag}") is None:
-        history.refresh((*LAID, "params.yaml", "dvc.lock", f"pins/round-{round_no}.json"))
+        history.refresh((*LAID, "params.yaml", "dvc.lock", pin_name(round_no)))
         history.tag(committed.tag, committed.commit)
     reach("publish/tag")
     if job.done:

@@ -14,6 +14,11 @@ MANIFEST_FILE = "MANIFEST.json"
 CHECKOUT_FILE = "CHECKOUT.json"
 
 
+def pin_name(round_no: int | str) -> str:
+    """Where the pin of a round lies, relative to the workspace."""
+    return f"pins/round-{round_no}.json"
+
+
 class PublishedFile(BaseModel):
     """A JSON file of a publication."""
 

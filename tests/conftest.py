@@ -198,3 +198,23 @@ def prepared(spark: object, empty_lake: Path, small_corpus: Path, tmp_path_facto
     ingest_corpus.run(ctx, [str(small_corpus)])
     run_rounds(ctx, 2, keep)
     return Prepared(workspace.root, small_corpus, SMALL, before)
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty MLflow store whose schema is laid; to be copied."""
+    from tests.published_rounds import migrated_store
+
+    return migrated_store(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def two_rounds(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A workspace with two published rounds, laid by hand; to be read or copied."""
+    from tests.published_rounds import add_round, lay, publish
+
+    workspace = lay(tmp_path_factory.mktemp("tracking") / "ws")
+    for round_no in (1, 2):
+        add_round(workspace, round_no)
+        publish(workspace, round_no)
+    return workspace

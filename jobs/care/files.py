@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from jobs.care.offered import is_parquet, rows_of
+from jobs.files import put
 from jobs.workspace import Workspace
 from udfs.killpoints import reach
 
@@ -108,9 +109,7 @@ def _clean(path: Path, ids: dict[str, frozenset[str]], named: frozenset[bytes]) 
     if not dropped:
         return False
     if kept:
-        part = path.with_name(f".{path.name}.part")
-        part.write_bytes(b"".join(kept))
-        part.replace(path)
+        put(path, b"".join(kept))
     else:
         path.unlink()
     return True

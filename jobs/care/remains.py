@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from jobs.care.offered import rows_of
+from jobs.files import put
 from jobs.lake.layout import Lake
 from jobs.lake.locks import exclusive
 from schemas.table import Table
@@ -120,11 +121,9 @@ def _without_bounds(line: str, folder: Path) -> str:
 
 
 def _replace(path: Path, text: str) -> None:
-    part = path.parent / f".{path.name}.part"
-    part.write_text(text, "utf-8")
     # Hadoop's checksum goes first: without one the file is simply read.
     (path.parent / f".{path.name}.crc").unlink(missing_ok=True)
-    part.replace(path)
+    put(path, text.encode())
 
 
 def ids_in_all_files(lake: Lake, table: Table, column: str, values: frozenset[str], own: str | None) -> frozenset[str]:

@@ -75,7 +75,7 @@ class Lake:
 
     def commits(self, table: Table) -> list[SliceCommit]:
         """All commits of verilake's writer, newest first; empty where the table does not exist yet."""
-        return [commit for version, info in self._log(table) if (commit := _parse(table.name, version, info)) is not None]
+        return [commit for version, info, meta in self._log(table) if (commit := _parse(table.name, version, info, meta)) is not None]
 
     def slices(self, table: Table) -> dict[str, SliceCommit]:
         """Slice -> its newest commit, in order of the slices; ``rows`` without what a takedown has purged since.
@@ -84,23 +84,24 @@ class Lake:
         """
         newest: dict[str, SliceCommit] = {}
         left: dict[str, int] = {}
-        for version, info in self._log(table):
-            commit = _parse(table.name, version, info)
+        for version, info, meta in self._log(table):
+            commit = _parse(table.name, version, info, meta)
             if commit is None:
-                left = {**_left_by_purge(info), **left}
+                left = {**_left_by_purge(meta), **left}
             elif commit.slice not in newest:
                 newest[commit.slice] = replace(commit, rows=left.get(commit.slice, commit.rows))
         return dict(sorted(newest.items()))
 
-    def _log(self, table: Table) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Version and commitInfo of every commit, newest first.
+    def _log(self, table: Table) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
+        """Version, commitInfo and what our writer said of it (empty for others), of every commit, newest first.
 
         From the log's own files, not through the table: replaying a log of hundreds of commits costs a fifth of a second, reading
         their heads a hundredth.
         """
         for path in sorted((self.path(table) / "_delta_log").glob("[0-9]*.json"), reverse=True):
             if path.stem.isdigit():
-                yield int(path.stem), _commit_info(path)
+                info = _commit_info(path)
+                yield int(path.stem), info, _metadata(info)
 
 
 def _commit_info(path: Path) -> dict[str, Any]:
@@ -110,21 +111,21 @@ def _commit_info(path: Path) -> dict[str, Any]:
     return action.get("commitInfo") or {}
 
 
-def _left_by_purge(entry: dict[str, Any]) -> dict[str, int]:
-    """Slice -> rows that a purge left of it, as its commit says; empty for any other commit."""
+def _metadata(info: dict[str, Any]) -> dict[str, Any]:
     try:
-        meta = json.loads(entry.get("userMetadata") or "")
+        meta = json.loads(info.get("userMetadata") or "{}")
     except ValueError:
         return {}
-    return {str(name): int(rows) for name, rows in meta["left"].items()} if isinstance(meta, dict) and "left" in meta else {}
+    return meta if isinstance(meta, dict) else {}
 
 
-def _parse(table: str, version: int, info: dict[str, Any]) -> SliceCommit | None:
-    try:
-        meta = json.loads(info.get("userMetadata") or "")
-    except ValueError:
-        return None
-    if not isinstance(meta, dict) or "fingerprint" not in meta:
+def _left_by_purge(meta: dict[str, Any]) -> dict[str, int]:
+    """Slice -> rows that a purge left of it, as its commit says; empty for any other commit."""
+    return {str(name): int(rows) for name, rows in meta.get("left", {}).items()}
+
+
+def _parse(table: str, version: int, info: dict[str, Any], meta: dict[str, Any]) -> SliceCommit | None:
+    if "fingerprint" not in meta:
         return None
     rows = int(info.get("operationMetrics", {}).get("numOutputRows", 0))
     return SliceCommit(

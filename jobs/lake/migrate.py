@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from deltalake import write_deltalake
 
+from jobs.files import put
 from jobs.lake.fill import fill_rl, rounds_without_rl
 from jobs.lake.layout import VERSION_FILE, Lake
 from jobs.lake.locks import exclusive
@@ -161,9 +162,7 @@ def migrate(lake: Lake, config: Config, session: Callable[[], SparkSession]) -> 
 
 
 def _write_version(lake: Lake, version: int) -> None:
-    part = lake.root / f".{VERSION_FILE}.part"
-    part.write_text(json.dumps({"schema_version": version}) + "\n", "utf-8")
-    part.replace(lake.root / VERSION_FILE)
+    put(lake.root / VERSION_FILE, (json.dumps({"schema_version": version}) + "\n").encode())
 
 
 def _create_all(spark: SparkSession, lake: Lake, tables: tuple[Table, ...]) -> None:

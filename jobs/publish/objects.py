@@ -15,7 +15,7 @@ from typing import Any
 
 from jobs.publish.errors import HistoryError, MissingBytesError
 from jobs.publish.history import History
-from schemas.publication import MANIFEST_FILE, Manifest, Pin
+from schemas.publication import MANIFEST_FILE, Manifest, Pin, pin_name
 
 DATASETS = "datasets"
 STAGE = "publish"
@@ -82,7 +82,7 @@ class Snapshot:
     def pin(self) -> Pin:
         """The pin that was committed with it."""
         round_no = self.tag.removeprefix("round-").partition(".")[0]
-        return Pin.model_validate_json(self.history.show(self.commit, f"pins/round-{round_no}.json"))
+        return Pin.model_validate_json(self.history.show(self.commit, pin_name(round_no)))
 
     def files(self, dataset: str) -> dict[str, Path]:
         """Name within the set -> object in the cache; the listing must be there.

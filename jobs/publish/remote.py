@@ -7,9 +7,9 @@ import logging
 import re
 from pathlib import Path
 
+from jobs.files import put
 from jobs.publish.errors import HistoryError
 from jobs.publish.history import History
-from jobs.publish.repository import put
 
 NAME = "verilake"
 _LOG = logging.getLogger("verilake.publish")

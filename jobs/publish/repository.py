@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import jobs
+from jobs.files import put
 from jobs.publish.history import History
 
 #: What a workspace keeps out of git: data, and what can be made again.
@@ -54,11 +55,3 @@ def stage_file() -> str:
     loader = jobs.__spec__.loader if jobs.__spec__ is not None else None
     data: bytes = loader.get_data(str(path)) if loader is not None and hasattr(loader, "get_data") else path.read_bytes()
     return data.decode("utf-8")
-
-
-def put(path: Path, data: bytes) -> None:
-    """Create or overwrite a file; a reader sees the old bytes or the new ones."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.write_bytes(data)
-    part.replace(path)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from jobs.files import put
 from jobs.publish.assemble import StagedSet
 from jobs.publish.history import History
 from jobs.publish.objects import DATASETS, Cache
-from jobs.publish.repository import put
 
 STAGING = ".publish"
 _JOURNAL = "journal.json"

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from schemas.errors import InputRefusedError
-from schemas.publication import CHECKOUT_FILE, MANIFEST_FILE, Checkout, Pin
+from schemas.publication import CHECKOUT_FILE, MANIFEST_FILE, Checkout, Pin, pin_name
 from udfs.export.files import check_set, extra_entries
 
 
@@ -94,7 +94,7 @@ def _pinned(datasets: Path) -> dict[str, str]:
     lines = dict(
         line.split(": ", 1) for line in params.read_text("utf-8", "replace").splitlines() if ": " in line and not line.startswith(" ")
     )
-    pin = datasets.parent / "pins" / f"round-{lines.get('round', '')}.json"
+    pin = datasets.parent / pin_name(lines.get("round", ""))
     try:
         return {name: held.manifest_sha256 for name, held in Pin.model_validate_json(pin.read_bytes()).sets.items()}
     except (OSError, ValidationError):

@@ -22,7 +22,7 @@ from schemas.gold.round_metrics import ROUND_METRICS
 from schemas.gold.round_plan import ROUND_PLAN
 from schemas.gold.sft import SFT
 from schemas.ops.rounds import ROUNDS
-from schemas.publication import Pin
+from schemas.publication import Pin, pin_name
 from schemas.silver.task_stats import TASK_STATS
 from schemas.table import Table
 
@@ -88,7 +88,7 @@ def read_rounds(workspace: Workspace, reader: LakeReader, last: int) -> list[Rou
         if number > last:
             break
         closed = newest.get((number, "closed"), {})
-        pin, fault = _pin(workspace.root / "pins" / f"round-{number}.json")
+        pin, fault = _pin(workspace.root / pin_name(number))
         out.append(
             RoundFacts(
                 round=number, policy_id=closed.get("policy_id") or plans.get(number, {}).get("policy_id") or "", closed_at=closed.get("at"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from jobs.files import put
 from jobs.report.content import collect
 from jobs.report.rounds import closed_rounds
 from jobs.views.reader import LakeReader
@@ -73,11 +74,5 @@ def write_report(workspace: Workspace, round_no: int | None = None, target: Path
     if path.is_dir():
         raise ReportTargetError.from_directory(path)
     page = render(collect(workspace, reader, wanted))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_text(page, "utf-8", newline="\n")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    put(path, page.encode())
     return path

@@ -23,7 +23,7 @@ from schemas.gold.round_plan import ROUND_PLAN
 from schemas.gold.tasks import TASKS
 from schemas.ids import canonical_json
 from schemas.ops.job_runs import JOB_RUNS
-from schemas.publication import Manifest, Pin
+from schemas.publication import Manifest, Pin, pin_name
 from schemas.silver.calls import CALLS
 from schemas.silver.rewards import REWARDS
 
@@ -101,7 +101,7 @@ def read_changes(workspace: Workspace, reader: LakeReader, first: int, second: i
 
 def read_pin(workspace: Workspace, round_no: int) -> Pin | None:
     """The round's pin; None where it is not published, or its file is no pin."""
-    path = workspace.root / "pins" / f"round-{round_no}.json"
+    path = workspace.root / pin_name(round_no)
     try:
         return Pin.model_validate_json(path.read_bytes())
     except (OSError, ValidationError):

@@ -24,6 +24,7 @@ from schemas.gold.round_plan import ROUND_PLAN
 from schemas.gold.sft import SFT
 from schemas.ops.job_runs import JOB_RUNS
 from schemas.ops.rounds import ROUNDS
+from schemas.publication import pin_name
 from schemas.silver.calls import CALLS
 from schemas.silver.document_verdicts import DOCUMENT_VERDICTS
 from schemas.silver.interactions import INTERACTIONS
@@ -171,7 +172,7 @@ def _rounds(reader: LakeReader, slices: dict[str, dict[str, SliceCommit]], works
         ]
         found = newest.get(number)
         state = reached[-1][0] if reached else found["state"] if found else "planned"
-        if state == "closed" and (workspace.pins_root / f"round-{number}.json").is_file():
+        if state == "closed" and (workspace.root / pin_name(number)).is_file():
             state = found["state"] if found and found["seq"] > SEQUENCE["closed"] else "published"
         at = _time(reached[-1][1]) if reached else found["at"] if found else datetime.fromtimestamp(0, UTC)
         out.append(RoundStatus(number, state, found["policy_id"] if found else None, at, found is not None and found["state"] == state))

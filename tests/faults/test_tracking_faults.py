@@ -27,7 +27,6 @@ from jobs.tracking.client import connected
 from jobs.tracking.destination import destination
 from jobs.workspace import Workspace
 from schemas.ops.rounds import ROUNDS
-from tests.published_rounds import add_round, lay, migrated_store, publish
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(300)]
 
@@ -40,20 +39,6 @@ if "track" not in {command.name for command in main.app.registered_commands}:
     track_verbs.register(main.app)
 main.main()
 """
-
-
-@pytest.fixture(scope="session")
-def migrated(tmp_path_factory):
-    return migrated_store(tmp_path_factory)
-
-
-@pytest.fixture(scope="module")
-def two_rounds(tmp_path_factory):
-    workspace = lay(tmp_path_factory.mktemp("tracking") / "ws")
-    for round_no in (1, 2):
-        add_round(workspace, round_no)
-        publish(workspace, round_no)
-    return workspace
 
 
 @pytest.fixture

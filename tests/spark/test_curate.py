@@ -17,30 +17,11 @@ from schemas.ids import content_id, uniform_from
 from schemas.silver.document_profiles import DOCUMENT_PROFILES
 from schemas.silver.document_verdicts import DOCUMENT_VERDICTS
 from schemas.silver.documents import DOCUMENTS
+from tests.near_texts import edited, prose, shingles
 from udfs.dedup.minhash import band_key_lists
 from udfs.text.tokens import tokens
 
 pytestmark = pytest.mark.spark
-
-
-def prose(seed, words=200):
-    """``words`` words that no other seed has: 200 of them are 196 shingles."""
-    rng = random.Random(seed)
-    return [f"{rng.choice('bdfgklmnprst')}{rng.choice('aeiou')}{seed}x{i}" for i in range(words)]
-
-
-def edited(words, edits):
-    """``edits`` words replaced, six apart and six from the ends: each costs five shingles, so that J = (196 - 5m) / (196 + 5m)."""
-    out = list(words)
-    for i in range(edits):
-        out[6 + 6 * i] = f"edit{i}"
-    return out
-
-
-def shingles(text, n=5):
-    """The definition, without hashes."""
-    found = tokens(text)
-    return {tuple(found[i : i + min(n, len(found))]) for i in range(max(1, len(found) - n + 1))} if found else set()
 
 
 def jaccard(left, right):

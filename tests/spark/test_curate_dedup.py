@@ -19,24 +19,13 @@ from schemas.ids import content_id
 from schemas.silver.document_profiles import DOCUMENT_PROFILES
 from schemas.silver.document_verdicts import DOCUMENT_VERDICTS
 from schemas.silver.documents import DOCUMENTS
+from tests.near_texts import edited, prose
 from udfs.dedup import corpus
 from udfs.dedup.leader import Rule
 from udfs.dedup.minhash import band_key_lists, signatures
 from udfs.dedup.sketches import minima_of
 
 pytestmark = pytest.mark.spark
-
-
-def prose(seed, words=200):
-    rng = random.Random(seed)
-    return [f"{rng.choice('bdfgklmnprst')}{rng.choice('aeiou')}{seed}x{i}" for i in range(words)]
-
-
-def edited(words, edits):
-    out = list(words)
-    for i in range(edits):
-        out[6 + 6 * i] = f"edit{i}"
-    return out
 
 
 def crowd():

@@ -20,26 +20,8 @@ from jobs.dedup import jsonl, output, source
 from jobs.dedup.errors import FilesRefusedError, OutputExistsError
 from jobs.dedup_files import Options
 from schemas.errors import InputRefusedError
+from tests.near_texts import edited, prose, shingles
 from udfs.dedup.curve import resolved
-from udfs.text.tokens import tokens
-
-
-def prose(seed, words=200):
-    rng = random.Random(seed)
-    return [f"{rng.choice('bdfgklmnprst')}{rng.choice('aeiou')}{seed}x{i}" for i in range(words)]
-
-
-def edited(words, edits):
-    """``edits`` words replaced, six apart: each costs five shingles of 196, so that J = (196 - 5m) / (196 + 5m)."""
-    out = list(words)
-    for i in range(edits):
-        out[6 + 6 * i] = f"edit{i}"
-    return out
-
-
-def shingles(text, n=5):
-    found = tokens(text)
-    return {tuple(found[i : i + min(n, len(found))]) for i in range(max(1, len(found) - n + 1))} if found else set()
 
 
 def options(*overrides, id_field=None, text_field="text", workers=2, kernel="numpy"):

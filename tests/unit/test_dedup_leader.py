@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from scipy.sparse.csgraph import connected_components
 
+from tests.near_texts import edited, prose, shingles
 from udfs.dedup import leader
 from udfs.dedup.components import labels, star_forest
 from udfs.dedup.leader import Rule, near_duplicates
@@ -19,26 +20,6 @@ from udfs.text.tokens import tokens
 SCHEME = MinHashScheme(shingle=5, bands=20, rows=6)
 WIDE = MinHashScheme(shingle=5, bands=60, rows=2)  # candidates from J = .3 up
 RULE = Rule(jaccard=0.8, tries=4, shingle=5)
-
-
-def prose(seed, words=200):
-    """``words`` words that no other seed has: 200 of them are 196 shingles."""
-    rng = random.Random(seed)
-    return [f"{rng.choice('bdfgklmnprst')}{rng.choice('aeiou')}{seed}x{i}" for i in range(words)]
-
-
-def edited(words, edits):
-    """``edits`` words replaced, six apart and six from the ends: each costs five shingles, so that J = (196 - 5m) / (196 + 5m)."""
-    out = list(words)
-    for i in range(edits):
-        out[6 + 6 * i] = f"edit{i}"
-    return out
-
-
-def shingles(text, n=5):
-    """The definition, without hashes."""
-    found = tokens(text)
-    return {tuple(found[i : i + min(n, len(found))]) for i in range(max(1, len(found) - n + 1))} if found else set()
 
 
 def ranked(texts, old=()):

@@ -25,23 +25,9 @@ from jobs.workspace import Workspace
 from schemas.ops.bindings import BINDINGS
 from schemas.ops.rounds import ROUNDS
 from schemas.publication import MANIFEST_FILE
-from tests.published_rounds import HOSTILE, add_round, filled, lay, migrated_store, publish
+from tests.published_rounds import HOSTILE, add_round, filled, lay, publish
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-
-
-@pytest.fixture(scope="session")
-def migrated(tmp_path_factory):
-    return migrated_store(tmp_path_factory)
-
-
-@pytest.fixture(scope="module")
-def two_rounds(tmp_path_factory):
-    workspace = lay(tmp_path_factory.mktemp("tracking") / "ws")
-    for round_no in (1, 2):
-        add_round(workspace, round_no)
-        publish(workspace, round_no)
-    return workspace
 
 
 @pytest.fixture

@@ -9,19 +9,13 @@ import numba
 import numpy as np
 
 from udfs.decontamination.grams import I32, I64, U64
-from udfs.dedup.mix import F64_1, F64_2, GRAM_BASE
+from udfs.dedup.mix import GRAM_BASE
+from udfs.dedup.numba_kernel import fmix64
 
-_S33, _ONE, _LOW = np.uint64(33), np.uint64(1), np.uint64(63)
+_ONE, _LOW = np.uint64(1), np.uint64(63)
 _SIX = np.uint64(6)
 #: Bits of the bitmap per n-gram, before rounding up to a power of two.
 _SPARSE = 16
-
-
-@numba.njit(cache=False, nogil=True, inline="always")
-def _fmix64(h):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 -- numba infers the types
-    h = np.uint64(h ^ (h >> _S33)) * F64_1
-    h = np.uint64(h ^ (h >> _S33)) * F64_2
-    return np.uint64(h ^ (h >> _S33))
 
 
 @numba.njit(cache=False, nogil=True)
@@ -45,7 +39,7 @@ def _find(tokens, offsets, n, leaving, grams, first, shift, narrow, bits, refs, 
         before = -2
         for i in range(start, end - n + 1):
             h = h * GRAM_BASE + tokens[i + n - 1]
-            gram = _fmix64(h)
+            gram = fmix64(h)
             h -= tokens[i] * leaving
             low = gram >> shift
             if not (bits[low >> _SIX] >> (low & _LOW)) & _ONE:

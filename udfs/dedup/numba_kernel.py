@@ -30,7 +30,8 @@ _PAD = 64
 
 
 @numba.njit(cache=False, nogil=True, inline="always")
-def _fmix64(h):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 -- numba infers the types
+def fmix64(h):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201 -- numba infers the types
+    """Murmur3's final mix of 64 bits, as ``udfs.dedup.mix`` defines it."""
     h = np.uint64(h ^ (h >> _S33)) * F64_1
     h = np.uint64(h ^ (h >> _S33)) * F64_2
     return np.uint64(h ^ (h >> _S33))
@@ -51,7 +52,7 @@ def _any_tokens(data, start, end, ascii_class, lower, classes, hashes, chars):  
                 cp = (cp << 6) | (np.int64(data[i + j]) & 0x3F)
             cls = classes[cp]
         if length and cls != WORD:
-            hashes[count], chars[count] = _fmix64(h), length
+            hashes[count], chars[count] = fmix64(h), length
             count, length, h = count + 1, 0, TOKEN_SEED
         if cls != SEPARATOR:
             if width == 1:
@@ -61,11 +62,11 @@ def _any_tokens(data, start, end, ascii_class, lower, classes, hashes, chars):  
                     h = h * TOKEN_BASE + np.uint64(data[i + j])
             length += 1
             if cls == ALONE:
-                hashes[count], chars[count] = _fmix64(h), 1
+                hashes[count], chars[count] = fmix64(h), 1
                 count, length, h = count + 1, 0, TOKEN_SEED
         i += width
     if length:
-        hashes[count], chars[count] = _fmix64(h), length
+        hashes[count], chars[count] = fmix64(h), length
         count += 1
     return count
 
@@ -107,7 +108,7 @@ def _ascii_tokens(data, start, end, powers, edges, hashes, chars):  # type: igno
                 h = h * powers[8] + horner8(load64(data, eight) | _SMALL)
         hashes[k], chars[k] = h, length
     for k in range(count):
-        hashes[k] = _fmix64(hashes[k])
+        hashes[k] = fmix64(hashes[k])
     return count
 
 
@@ -141,7 +142,7 @@ def _mix_to_32(grams, count, out):  # type: ignore[no-untyped-def]  # noqa: ANN0
     Padding repeats a shingle, which changes no minimum.
     """
     for i in range(count):
-        h = np.uint32(_fmix64(grams[i]) >> np.uint64(32))
+        h = np.uint32(fmix64(grams[i]) >> np.uint64(32))
         h = np.uint32(np.uint32(h ^ (h >> np.uint32(16))) * F32_1)
         h = np.uint32(np.uint32(h ^ (h >> np.uint32(13))) * F32_2)
         out[i] = np.uint32(h ^ (h >> np.uint32(16)))
@@ -176,7 +177,7 @@ def _batch_shingles(data, starts, ends, plain, tables, n, edges, hashes, chars, 
         count = _grams(hashes, count, n, out[at:])
         offsets[row + 1] = at + count
         for i in range(at, at + count):
-            out[i] = _fmix64(out[i])
+            out[i] = fmix64(out[i])
 
 
 @numba.njit(cache=False, nogil=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from schemas.conf import Ingest
+from schemas.errors import VerilakeError
 from schemas.ids import canonical_json
 
 #: Why something could not be taken; what each means stands in ``REASONS``.
@@ -20,6 +21,18 @@ Reason = Literal[
     "corrupt_warc", "bad_header", "bad_length", "truncated_record", "bad_http", "bad_chunking", "bad_encoding", "bad_charset",
     "not_text", "not_document", "http_status",
 ]  # fmt: skip
+
+
+class ReasonedError(VerilakeError):
+    """Something that becomes a reject: its reason code, and what is wrong in words."""
+
+    exit_code = 3
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        super().__init__(detail)
+        self.reason: Reason = reason
+        self.detail = detail
+
 
 REASONS: dict[Reason, str] = {
     "not_json": "the line is not JSON",

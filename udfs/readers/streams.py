@@ -8,8 +8,7 @@ from typing import BinaryIO, Literal
 
 import zstandard
 
-from schemas.errors import VerilakeError
-from udfs.readers.record import Reason
+from udfs.readers.record import ReasonedError
 
 Compression = Literal["none", "gzip", "zstd"]
 
@@ -25,15 +24,8 @@ BOMB_FLOOR = 1 << 26
 BOMB_RATIO = 200
 
 
-class StreamFaultError(VerilakeError):
+class StreamFaultError(ReasonedError):
     """A compressed stream that breaks off or is damaged; everything before it has been given out."""
-
-    exit_code = 3
-
-    def __init__(self, reason: Reason, detail: str) -> None:
-        super().__init__(detail)
-        self.reason: Reason = reason
-        self.detail = detail
 
     @classmethod
     def from_truncated_gzip(cls, offset: int) -> StreamFaultError:

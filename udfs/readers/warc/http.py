@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import zstandard
 from fastwarc.stream_io import BrotliReader
 
-from schemas.errors import VerilakeError
-from udfs.readers.record import Reason
+from udfs.readers.record import ReasonedError
 from udfs.readers.warc.headers import BLANK_LINE, MAX_HEADER, parse_headers
 
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)? +(\d{3})\b[^\r\n]*\r?\n")
@@ -20,15 +19,8 @@ _CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]{0,4096})?
 _PIECE = 1 << 20
 
 
-class PayloadError(VerilakeError):
+class PayloadError(ReasonedError):
     """A message that does not hold what it says."""
-
-    exit_code = 3
-
-    def __init__(self, reason: Reason, detail: str) -> None:
-        super().__init__(detail)
-        self.reason: Reason = reason
-        self.detail = detail
 
     @classmethod
     def from_http(cls) -> PayloadError:
