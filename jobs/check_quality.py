@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 
 from jobs.check.metrics import OF_GROUPS, OF_PLAN, OF_PROBES, OF_TRAJECTORIES, SLICES, facts, figures, group_facts, plan_facts
 from jobs.check.verdicts import groups, verdicts
@@ -92,7 +93,7 @@ def run(ctx: JobContext, round_no: int) -> JobReport:
 
 def blocking_alerts(ctx: JobContext, round_no: int) -> list[str]:
     """Messages of the round's blocking alerts, in their order; needs no JVM."""
-    table = ctx.lake.delta(ALERTS).to_pyarrow_table(filters=[("round", "=", round_no), ("severity", "=", "block")])
+    table = ctx.lake.dataset(ALERTS).to_table(filter=(ds.field("round") == round_no) & (ds.field("severity") == "block"))
     rows = sorted(table.to_pylist(), key=lambda r: (r["name"], r["slice_kind"], r["slice"]))
     return [f"{row['name']}: {row['message']}" for row in rows]
 

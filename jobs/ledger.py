@@ -86,5 +86,5 @@ def read_events(lake: Lake, table: Table, columns: list[str] | None = None) -> l
     """All events in no particular order; empty where the lake does not exist yet."""
     if not (lake.path(table) / "_delta_log").is_dir():
         return []
-    rows: list[dict[str, Any]] = lake.delta(table).to_pyarrow_table(columns=columns).to_pylist()
+    rows: list[dict[str, Any]] = lake.dataset(table).to_table(columns=columns).to_pylist()
     return rows

@@ -185,7 +185,7 @@ def _first_bytes(lake: Lake, doc_ids: Sequence[str]) -> list[bytes]:
     import pyarrow.dataset as ds
 
     wanted = ds.field("doc_id").isin(pa.array(list(doc_ids), pa.string()))
-    texts = lake.delta(DOCUMENTS).to_pyarrow_dataset().to_table(columns=["text"], filter=wanted).column("text").to_pylist()
+    texts = lake.dataset(DOCUMENTS).to_table(columns=["text"], filter=wanted).column("text").to_pylist()
     return sorted({text[:FIRST_BYTES].encode()[:FIRST_BYTES] for text in texts})
 
 
@@ -197,9 +197,7 @@ def _eval_prompts(lake: Lake, found: Reach) -> int:
     if not prompts:
         return 0
     wanted = ds.field("prompt_id").isin(pa.array(sorted(prompts), pa.string())) & (ds.field("why") == "eval_fixed")
-    return len(
-        set(lake.delta(ROUND_PLAN).to_pyarrow_dataset().to_table(columns=["prompt_id"], filter=wanted).column("prompt_id").to_pylist())
-    )
+    return len(set(lake.dataset(ROUND_PLAN).to_table(columns=["prompt_id"], filter=wanted).column("prompt_id").to_pylist()))
 
 
 if __name__ == "__main__":

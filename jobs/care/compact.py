@@ -84,10 +84,10 @@ def compact_ledger(lake: Lake, table: Table, small_mb: int) -> Compaction:
         if not found.slices:
             return found
         delta = lake.delta(table)
-        before = sorted(delta.to_pyarrow_table(columns=["event_id"]).column(0).to_pylist())
+        before = sorted(lake.dataset(table).to_table(columns=["event_id"]).column(0).to_pylist())
         delta.optimize.compact()
         reach(f"{JOB}/compacted/{table.name}")
-        after = sorted(lake.delta(table).to_pyarrow_table(columns=["event_id"]).column(0).to_pylist())
+        after = sorted(lake.dataset(table).to_table(columns=["event_id"]).column(0).to_pylist())
         if before != after:
             raise VerifyError.from_figures(table.name, "all events", delta.version(), f"{len(before)} events", f"{len(after)} events")
         return Compaction(table.name, found.slices, found.files, len(lake.delta(table).file_uris()))

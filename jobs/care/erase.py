@@ -95,7 +95,7 @@ def _erase(spark: SparkSession, lake: Lake, table: Table, column: str, values: l
 def _rows(lake: Lake, table: Table, column: str | None = None, values: Sequence[str] = ()) -> Counter[str]:
     """Slice -> rows, counted by another reader than the one that deletes."""
     wanted = ds.field(column).isin(pa.array(values, pa.string())) if column is not None else None
-    held = lake.delta(table).to_pyarrow_dataset().to_table(columns=[str(table.partition)], filter=wanted)
+    held = lake.dataset(table).to_table(columns=[str(table.partition)], filter=wanted)
     return Counter(str(value) for value in held.column(0).to_pylist())
 
 

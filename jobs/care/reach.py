@@ -83,9 +83,7 @@ def _scan(lake: Lake, table: Table, owner: str, owners: frozenset[str], own: str
         return Counter(), frozenset()
     assert table.partition is not None  # noqa: S101  # only the ledger has none
     columns = list(dict.fromkeys([table.partition, *([own] if own else [])]))
-    held = (
-        lake.delta(table).to_pyarrow_dataset().to_table(columns=columns, filter=ds.field(owner).isin(pa.array(sorted(owners), pa.string())))
-    )
+    held = lake.dataset(table).to_table(columns=columns, filter=ds.field(owner).isin(pa.array(sorted(owners), pa.string())))
     rows = Counter(str(value) for value in held.column(table.partition).to_pylist())
     return rows, frozenset(held.column(own).to_pylist()) if own else frozenset()
 

@@ -168,7 +168,7 @@ def _received(lake: Lake, selector: Selector) -> list[Document]:
 
 
 def _rows(lake: Lake, condition: Any) -> list[Document]:
-    table = lake.delta(DOCUMENTS).to_pyarrow_dataset().to_table(columns=list(_FACTS), filter=condition)
+    table = lake.dataset(DOCUMENTS).to_table(columns=list(_FACTS), filter=condition)
     return [
         Document(
             doc_id=row["doc_id"], ingest_id=row["ingest_id"], source=row["source"], uri=row["uri"], licence=row["licence"],
@@ -180,7 +180,7 @@ def _rows(lake: Lake, condition: Any) -> list[Document]:
 
 def _twins(lake: Lake, asked: set[str]) -> dict[str, str]:
     """Documents with the text of one that was asked for, and which one: its survivor, and everything that repeats the same survivor."""
-    verdicts = lake.delta(DOCUMENT_VERDICTS).to_pyarrow_dataset()
+    verdicts = lake.dataset(DOCUMENT_VERDICTS)
     columns = ["doc_id", "dup_of"]
     repeats = verdicts.to_table(columns=columns, filter=_is_in("doc_id", asked)).to_pylist()
     survivor_of = {row["doc_id"]: row["dup_of"] or row["doc_id"] for row in sorted(repeats, key=lambda row: row["doc_id"], reverse=True)}
@@ -191,7 +191,7 @@ def _twins(lake: Lake, asked: set[str]) -> dict[str, str]:
 
 
 def _digests(lake: Lake, wanted: Iterable[str]) -> dict[str, str]:
-    rows = lake.delta(DOCUMENT_PROFILES).to_pyarrow_dataset().to_table(columns=["doc_id", "digest"], filter=_is_in("doc_id", wanted))
+    rows = lake.dataset(DOCUMENT_PROFILES).to_table(columns=["doc_id", "digest"], filter=_is_in("doc_id", wanted))
     return {row["doc_id"]: row["digest"].hex() for row in rows.to_pylist()}
 
 

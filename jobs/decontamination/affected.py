@@ -125,5 +125,5 @@ def _rows(lake: Lake, table: Table, columns: list[str], key: str = "", values: f
     if not (lake.path(table) / "_delta_log").is_dir() or (key and not values):
         return []
     wanted = ds.field(key).isin(pa.array(sorted(values), pa.string())) if key else None
-    found: list[dict[str, Any]] = lake.delta(table).to_pyarrow_dataset().to_table(columns=columns or None, filter=wanted).to_pylist()
+    found: list[dict[str, Any]] = lake.dataset(table).to_table(columns=columns or None, filter=wanted).to_pylist()
     return found

@@ -103,7 +103,7 @@ def load(lake: Lake, benchmarks: Sequence[str]) -> list[tuple[str, list[Item]]]:
     if not benchmarks:
         return []
     wanted = ds.field("benchmark").isin(pa.array(list(benchmarks), pa.string()))
-    rows = lake.delta(BENCHMARK_ITEMS).to_pyarrow_dataset().to_table(filter=wanted).to_pylist()
+    rows = lake.dataset(BENCHMARK_ITEMS).to_table(filter=wanted).to_pylist()
     held: dict[str, list[Item]] = {benchmark: [] for benchmark in benchmarks}
     for row in sorted(rows, key=lambda row: (row["benchmark"], row["item_id"])):
         item = Item(row["item_id"], row["question"], row["answer"], row["solution"], tuple(row["choices"]), row["tests"])

@@ -110,7 +110,7 @@ def training_rows(ctx: JobContext, published: Published) -> list[dict[str, Any]]
 
 def library(ctx: JobContext, ingests: Sequence[str]) -> pa.Table:
     """Passages of the documents that the round's policy could read; read by ``deltalake``, cut here."""
-    documents = ctx.lake.delta(DOCUMENTS).to_pyarrow_dataset()
+    documents = ctx.lake.dataset(DOCUMENTS)
     wanted = pc.field("ingest_id").isin(list(ingests))
     batches = documents.scanner(columns=["doc_id", "title", "text"], filter=wanted).to_batches()
     return pa.Table.from_batches([passages_of(batch) for batch in batches], schema=PASSAGES)

@@ -131,7 +131,7 @@ def _lay_views(connection: duckdb.DuckDBPyConnection, reader: LakeReader) -> Non
             connection.execute(f"CREATE SCHEMA {layer}")
             layers.add(layer)
         hidden = f"_{layer}_{name}"
-        connection.register(hidden, delta.to_pyarrow_dataset())
+        connection.register(hidden, reader.lake.dataset(table, delta))
         connection.execute(f"CREATE VIEW {layer}.{name} AS SELECT * FROM {hidden}")
     for setting in (
         "SET python_enable_replacements = false",  # a name must not reach a variable of this process
