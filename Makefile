@@ -1,4 +1,4 @@
-# verilake: `make help` lists what there is. Everything sets itself up: a virtual environment, pinned packages, Java, the two Delta jars.
+# verilake: `make help` lists what there is. Everything sets itself up: a virtual environment, pinned packages, Java, bubblewrap, the two Delta jars.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -44,6 +44,7 @@ dist/verilake.zip: $(SOURCES) $(VENV)/.core
 # The lock files name versions and hashes, no registry; --no-deps because every dependency stands in the lock.
 $(VENV)/.core: requirements.lock pyproject.toml
 	@sh .ci/java.sh
+	@sh .ci/bubblewrap.sh
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock

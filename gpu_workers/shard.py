@@ -12,9 +12,9 @@ import pyarrow as pa
 from gpu_workers.lease import Lease, poisoned
 from gpu_workers.log import Log
 from gpu_workers.programs.program import Finished, Item, Origin, Program, Row
-from schemas.handoff import Commit, PartFile
+from schemas.handoff import ITEM_KEYS, Commit, PartFile
 from udfs.killpoints import reach
-from udfs.store.parts import ITEM_KEY, expected_rows, failures_of, judge_rows, named_part, read_part, write_part
+from udfs.store.parts import expected_rows, failures_of, judge_rows, named_part, read_part, write_part
 from udfs.store.run import commit_name, out_folder, superseded_folder, to_bytes
 
 #: A part holds at most this many items, and at most a quarter of its shard: what a death may cost.
@@ -60,7 +60,7 @@ class ShardWork:
         Raises:
             RunError: the shard's file cannot be read.
         """
-        items, key = self._open_items(), ITEM_KEY[self._run.plan.program]
+        items, key = self._open_items(), ITEM_KEYS[self._run.plan.program]
         poison = poisoned(self._run, self._sid, self._earlier())
         self._fail([item for item in items if item[key] in poison], "poison", "in flight when two attempts died")
         outcome = self._generate([item for item in items if item[key] not in poison])
@@ -86,7 +86,7 @@ class ShardWork:
         self._part_items = min(MAX_PART_ITEMS, max(1, -(-len(expected) // 4)))
         for attempt in self._earlier():
             self._adopt(attempt, expected)
-        key = ITEM_KEY[self._run.plan.program]
+        key = ITEM_KEYS[self._run.plan.program]
         return [item for item in table.to_pylist() if item[key] not in self._delivery.keys]
 
     def _adopt(self, attempt: int, expected: dict[str, int]) -> None:
@@ -99,7 +99,7 @@ class ShardWork:
                 self._log.event("part_not_adopted", level="warning", shard=self._sid, part=name, reason=table or "not readable")
                 continue
             reason = judge_rows(plan, expected, table)
-            keys = set(table.column(ITEM_KEY[plan.program]).to_pylist())
+            keys = set(table.column(ITEM_KEYS[plan.program]).to_pylist())
             if reason is not None or keys & self._delivery.keys:
                 self._log.event(
                     "part_not_adopted", level="warning", shard=self._sid, part=name, reason=reason or "its items are here already"

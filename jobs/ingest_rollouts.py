@@ -146,6 +146,7 @@ def trajectories(graded: DataFrame) -> DataFrame:
         "num_turns": F.col("response_text").isNotNull().cast("int"),
         "is_trainable": F.coalesce(trainable, F.lit(False)),
         "failure_class": F.col("failure"),
+        "sandbox_tier": F.get_json_object("environment", "$.tier"),
     }
     return graded.select(*[columns.get(name, F.col(name)).alias(name) for name in TRAJECTORIES.schema.names])
 
@@ -161,6 +162,7 @@ def interactions(graded: DataFrame) -> DataFrame:
             index.cast("int").alias("turn_index"), (index - 1).cast("int").alias("parent_index"), F.lit(role).alias("role"), content.alias("content"),
             F.lit(sampled).alias("sampled"), (F.col("finish_reason") if sampled else nothing).alias("finish_reason"),
             (F.col("call_id") if sampled else nothing).alias("call_id"),
+            *(nothing.alias(name) for name in ("tool_calls", "tool_name", "tool_status")),
         )  # fmt: skip
 
     user = F.col("user_turn")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from schemas.bronze.benchmark_items import BENCHMARK_ITEMS
 from schemas.bronze.documents import DOCUMENTS as BRONZE_DOCUMENTS
+from schemas.bronze.judgements import JUDGEMENTS
 from schemas.bronze.rejects import REJECTS
 from schemas.bronze.replies import REPLIES
+from schemas.bronze.rescored import RESCORED
 from schemas.bronze.rollouts import ROLLOUTS
 from schemas.gold.alerts import ALERTS
 from schemas.gold.preferences import PREFERENCES
@@ -43,6 +45,8 @@ ALL_TABLES: tuple[Table, ...] = (
     REJECTS,
     REPLIES,
     ROLLOUTS,
+    JUDGEMENTS,
+    RESCORED,
     DOCUMENT_PROFILES,
     BENCHMARK_ITEMS,
     SILVER_DOCUMENTS,

@@ -14,6 +14,7 @@ Layout below ``handoff/<program>/run=<run_id>/``::
     quarantine/<sid>.<attempt>.json    Quarantined: a commit that the ingester refused, with its reason
     ingest/<batch>.json                write-ahead file of the ingester: ordered list of commit names
     control/{pause,stop}               presence is the signal
+    control/min_policy_version         ordinal: groups of an older policy are not begun any more
 """
 
 from __future__ import annotations
@@ -23,10 +24,13 @@ from typing import Any, Literal
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
+from schemas.bronze.judgements import JUDGEMENTS
 from schemas.bronze.replies import REPLIES
+from schemas.bronze.rescored import RESCORED
 from schemas.bronze.rollouts import ROLLOUTS
+from schemas.table import INTS
 
-Program = Literal["convert", "rollout"]
+Program = Literal["convert", "rollout", "agent", "judge", "logprobs"]
 
 #: G§3: declared failures of an item; they drive retry and never become a reward of 0.
 FAILURE_CLASSES = (
@@ -72,9 +76,71 @@ ROLLOUT_SHARD = pa.schema(
     ]
 )
 
-SHARD_SCHEMAS: dict[str, pa.Schema] = {"convert": CONVERT_SHARD, "rollout": ROLLOUT_SHARD}
+AGENT_SHARD = pa.schema(
+    [
+        *ROLLOUT_SHARD,
+        pa.field("environment", pa.string(), nullable=False),  # name in gpu_workers.environments
+        pa.field("setting", pa.string(), nullable=False),  # canonical JSON: files, public tests, limits. Hidden tests are never here
+        pa.field("max_turns", pa.int32(), nullable=False),
+    ]
+)
+
+JUDGE_SHARD = pa.schema(
+    [
+        pa.field("judgement_id", pa.string(), nullable=False),
+        pa.field("round", pa.int32(), nullable=False),
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("trajectory_a", pa.string(), nullable=False),
+        pa.field("trajectory_b", pa.string()),
+        pa.field("swapped", pa.bool_(), nullable=False),
+        pa.field("question", pa.string(), nullable=False),
+        pa.field("reference", pa.string()),  # the gold answer, where the judge may see it
+        pa.field("response_a", pa.string(), nullable=False),
+        pa.field("response_b", pa.string()),
+        pa.field("draw", pa.int32(), nullable=False),
+        pa.field("seed", pa.int64(), nullable=False),
+    ]
+)
+
+LOGPROBS_SHARD = pa.schema(
+    [
+        pa.field("item_id", pa.string(), nullable=False),
+        pa.field("round", pa.int32(), nullable=False),
+        pa.field("trajectory_id", pa.string(), nullable=False),
+        pa.field("turn_index", pa.int32(), nullable=False),
+        pa.field("prompt_token_ids", INTS, nullable=False),  # everything before the turn
+        pa.field("token_ids", INTS, nullable=False),
+        pa.field("temperature", pa.float64(), nullable=False),
+    ]
+)
+
+SHARD_SCHEMAS: dict[str, pa.Schema] = {
+    "convert": CONVERT_SHARD,
+    "rollout": ROLLOUT_SHARD,
+    "agent": AGENT_SHARD,
+    "judge": JUDGE_SHARD,
+    "logprobs": LOGPROBS_SHARD,
+}
 #: A part holds rows of the bronze table that it will become; nothing is reshaped on the way.
-PART_SCHEMAS: dict[str, pa.Schema] = {"convert": REPLIES.schema, "rollout": ROLLOUTS.schema}
+PART_SCHEMAS: dict[str, pa.Schema] = {
+    "convert": REPLIES.schema,
+    "rollout": ROLLOUTS.schema,
+    "agent": ROLLOUTS.schema,
+    "judge": JUDGEMENTS.schema,
+    "logprobs": RESCORED.schema,
+}
+#: Column by which a row belongs to an item of its shard.
+ITEM_KEYS: dict[str, str] = {
+    "convert": "request_hash",
+    "rollout": "prompt_id",
+    "agent": "prompt_id",
+    "judge": "judgement_id",
+    "logprobs": "item_id",
+}
+
+
+#: Programs whose items come back with ``n_samples`` rows each.
+SAMPLED = ("rollout", "agent")
 
 
 class FileModel(BaseModel):

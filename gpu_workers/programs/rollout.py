@@ -20,6 +20,8 @@ from udfs.reader.question import Prompt
 from udfs.reader.trie import encode
 
 PASSAGES_FILE = "passages.parquet"
+#: The reader computes its distributions in double precision.
+DTYPE = "float64"
 
 
 class ReaderProgram:
@@ -104,6 +106,9 @@ class ReaderProgram:
             "top_p": 1.0,
             "logprobs_mode": "processed",
             "prompt_text": rendered(item),
+            "program": self._plan.program,
+            "dtype": DTYPE,
+            "sampling": canonical_json({"max_tokens": self._max_tokens, "temperature": self._temperature, "top_p": 1.0}),
             "worker_id": origin.worker_id,
             "attempt": origin.attempt,
             "started_at": started,
@@ -121,6 +126,9 @@ def _sampled(sample: Sample, prompt_ids: list[int]) -> Row:
         "finish_reason": sample.finish_reason,
         "failure_class": None,
         "raw": "{}",
+        "prompt_tokens": len(prompt_ids),
+        "cached_tokens": 0,
+        "completion_tokens": len(sample.token_ids),
     }
 
 

@@ -13,10 +13,9 @@ from jobs.context import JobContext
 from jobs.handoff.errors import HandoffError
 from jobs.handoff.files import clear
 from jobs.handoff.shards import lay_shards
-from schemas.handoff import SHARD_SCHEMAS, Program, RunPlan
+from schemas.handoff import ITEM_KEYS, SHARD_SCHEMAS, Program, RunPlan
 from schemas.ids import content_id
 from udfs.killpoints import reach
-from udfs.store.parts import ITEM_KEY
 from udfs.store.run import PLAN, HandoffRun, to_bytes
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def open_run(
     run = run_of(ctx, spec)
     if not run.store.exists(PLAN):
         clear(run.store)
-        rows = lay_shards(run, items(), SHARD_SCHEMAS[spec.program], ITEM_KEY[spec.program], spec.shard_size)
+        rows = lay_shards(run, items(), SHARD_SCHEMAS[spec.program], ITEM_KEYS[spec.program], spec.shard_size)
         if lay_policy is not None:
             lay_policy(run)
         clear(run.store)

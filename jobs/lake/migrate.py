@@ -20,15 +20,22 @@ from jobs.lake.layout import VERSION_FILE, Lake
 from jobs.lake.locks import exclusive
 from jobs.lake.types import spark_schema
 from schemas.bronze.benchmark_items import BENCHMARK_ITEMS
+from schemas.bronze.judgements import JUDGEMENTS
+from schemas.bronze.rescored import RESCORED
+from schemas.bronze.rollouts import ROLLOUTS
 from schemas.catalog import ALL_TABLES
 from schemas.conf import Config
 from schemas.gold.rl import RL
 from schemas.ops.bindings import BINDINGS
 from schemas.ops.tombstones import TOMBSTONES
+from schemas.silver.calls import CALLS
 from schemas.silver.contamination import CONTAMINATION
 from schemas.silver.document_profiles import DOCUMENT_PROFILES
 from schemas.silver.documents import DOCUMENTS as SILVER_DOCUMENTS
 from schemas.silver.eval_samples import EVAL_SAMPLES
+from schemas.silver.interactions import INTERACTIONS
+from schemas.silver.rewards import REWARDS
+from schemas.silver.trajectories import TRAJECTORIES
 from schemas.table import LAKE_SCHEMA_VERSION, Table
 from udfs.killpoints import reach
 
@@ -52,6 +59,7 @@ class Step:
         notes: what is made of older rows; looked at before the step.
         widens: tables that get the nullable columns which they lack; those are null in the rows that are there.
         renews: derived tables that are laid anew and empty: the job that fills them does so again.
+        restates: widened tables whose older rows must be computed again, because a null would be wrong in them.
     """
 
     version: int
@@ -61,11 +69,7 @@ class Step:
     notes: Callable[[Lake], list[str]] = lambda _lake: []
     widens: tuple[Table, ...] = ()
     renews: tuple[Table, ...] = ()
-
-    @property
-    def changes(self) -> tuple[Table, ...]:
-        """All tables that it touches."""
-        return (*self.adds, *self.widens, *self.renews)
+    restates: tuple[Table, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -92,14 +96,21 @@ STEPS: tuple[Step, ...] = (
     Step(2, "tables of publication, binding, evaluation and takedown", (RL, EVAL_SAMPLES, BINDINGS, TOMBSTONES), fill_rl, _rl_notes),
     Step(
         3, "figures of Gopher, C4 and FineWeb, language, personal data, MinHash signatures, in profiles that are computed again; kept documents carry the last two; tables of decontamination",
-        adds=(BENCHMARK_ITEMS, CONTAMINATION), widens=(SILVER_DOCUMENTS,), renews=(DOCUMENT_PROFILES,),
+        adds=(BENCHMARK_ITEMS, CONTAMINATION), widens=(SILVER_DOCUMENTS,), restates=(SILVER_DOCUMENTS,), renews=(DOCUMENT_PROFILES,),
+    ),
+    Step(
+        4, "several turns, tools, environments, usage and tests in rollouts and what is made of them; tables of judges and of re-scored tokens",
+        adds=(JUDGEMENTS, RESCORED), widens=(ROLLOUTS, TRAJECTORIES, INTERACTIONS, REWARDS, CALLS),
     ),
 )  # fmt: skip
 
 
 def table_version(table: Table) -> int:
-    """Schema version in which ``table`` last changed: what a job's fingerprint carries, so that a lake which was only given new tables is not stale."""
-    return max((step.version for step in STEPS if table in step.changes), default=1)
+    """Schema version since which the rows of ``table`` hold: what a job's fingerprint carries.
+
+    A lake that was only given further tables, or columns that older rows may lack, is not stale.
+    """
+    return max((step.version for step in STEPS if table in (*step.adds, *step.renews, *step.restates)), default=1)
 
 
 def create_tables(spark: SparkSession, lake: Lake) -> None:

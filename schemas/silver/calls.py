@@ -29,6 +29,10 @@ CALLS = Table(
             column("worker_id", pa.string(), "who made the call"),
             column("latency_ms", pa.float64(), "wall time of the call", null=True),
             column("finished_at", TIMESTAMP, "when", null=True),
+            column("dtype", pa.string(), "of the weights as they sampled", null=True),
+            column("sampling", pa.string(), "every sampling setting, canonical JSON", null=True),
+            column("finish_reason", pa.string(), "stop, length, tool_calls, abort, error", null=True),
+            column("cached_tokens", pa.int64(), "prompt tokens read from the prefix cache", null=True),
         ]
     ),
     key=("call_id",),

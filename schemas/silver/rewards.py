@@ -24,6 +24,17 @@ REWARDS = Table(
             column("extracted_answer", pa.string(), "what it took for the answer", null=True),
             column("gold_answer", pa.string(), "what it compared with", null=True),
             column("flags", STRINGS, "multiple_answers, answer_not_last, ..."),
+            column("low", pa.float64(), "declared range of value; null where written before ranges were declared", null=True),
+            column("high", pa.float64(), "likewise", null=True),
+            column("tests_passed", pa.int32(), "tests that passed; null where nothing was run", null=True),
+            column("tests_total", pa.int32(), "tests that were meant to run, never 0", null=True),
+            column("sandbox_tier", pa.string(), "A-D of udfs.sandbox; null where no code ran", null=True),
+            column(
+                "detail",
+                pa.string(),
+                "what else there is to say, canonical JSON: a judge's explanation, the first failing test ...",
+                null=True,
+            ),
         ]
     ),
     key=("trajectory_id", "reward_name", "verifier_run_id"),

@@ -38,6 +38,14 @@ TRAJECTORIES = Table(
             column("finished_at", TIMESTAMP, "when it ended", null=True),
             column("raw", pa.string(), "unmapped fields, canonical JSON"),
             column("lossy", STRINGS, "what the dialect lost: no_token_ids, no_logprobs ..."),
+            column(
+                "environment",
+                pa.string(),
+                "fingerprint of where an agent acted, canonical JSON; null where nothing was acted in",
+                null=True,
+            ),
+            column("sandbox_tier", pa.string(), "A-D of udfs.sandbox; null where no code ran", null=True),
+            column("env_retries", pa.int32(), "how often the episode was begun again because the environment failed", null=True),
         ]
     ),
     key=("trajectory_id",),

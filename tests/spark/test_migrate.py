@@ -23,6 +23,7 @@ from jobs.ledger import append_event
 from jobs.views.status import read_status
 from jobs.workspace import Workspace
 from schemas.bronze.documents import DOCUMENTS
+from schemas.bronze.rollouts import ROLLOUTS
 from schemas.gold.alerts import ALERTS
 from schemas.gold.prompts import PROMPTS
 from schemas.gold.rl import RL
@@ -34,7 +35,9 @@ from schemas.ops.tombstones import TOMBSTONES
 from schemas.silver.document_profiles import DOCUMENT_PROFILES
 from schemas.silver.documents import DOCUMENTS as KEPT
 from schemas.silver.eval_samples import EVAL_SAMPLES
+from schemas.silver.rewards import REWARDS
 from schemas.silver.task_stats import TASK_STATS
+from schemas.silver.trajectories import TRAJECTORIES
 from schemas.table import LAKE_SCHEMA_VERSION
 from tests.lake_rows import filled
 
@@ -42,8 +45,10 @@ pytestmark = pytest.mark.spark
 
 #: What version 2 brought; version 1 was everything else.
 ADDED = (RL, EVAL_SAMPLES, BINDINGS, TOMBSTONES)
-#: What version 3 brought to tables that were there.
+#: What version 3 brought to tables that were there ...
 LATER = {KEPT: ("language", "language_score", "masked"), DOCUMENT_PROFILES: ("n_lines", "language", "pii_spans")}
+#: ... and version 4, null in the rows that are there.
+WIDER = {ROLLOUTS: ("turns", "dtype", "weight_versions"), TRAJECTORIES: ("environment",), REWARDS: ("tests_total", "detail")}
 
 
 def without_columns(lake, table, names):
@@ -67,7 +72,7 @@ def make_older(root, empty_lake):
     shutil.copytree(empty_lake, workspace.lake_root, dirs_exist_ok=True)
     for table in ADDED:
         shutil.rmtree(Lake(workspace.lake_root).path(table))
-    for table, names in LATER.items():
+    for table, names in (LATER | WIDER).items():
         without_columns(Lake(workspace.lake_root), table, names)
     (workspace.lake_root / VERSION_FILE).write_text(json.dumps({"schema_version": 1}))
     return workspace
@@ -97,7 +102,7 @@ def test_migrate_creates_what_is_missing_and_leaves_the_rest_and_a_second_run_ha
     with_rows = spark.createDataFrame(kept, spark_schema(old)).write.format("delta").mode("append")
     with_rows.save(str(lake.path(KEPT)))
     planned = plan_migration(lake)
-    assert [step.version for step in planned.steps] == [2, 3]
+    assert [step.version for step in planned.steps] == [2, 3, 4]
     assert not lake.path(RL).exists(), "looking changes nothing"
 
     done = migrate(lake, load_config(), lambda: spark)
@@ -108,7 +113,7 @@ def test_migrate_creates_what_is_missing_and_leaves_the_rest_and_a_second_run_ha
         made, fresh = lake.delta(table), Lake(empty_lake).delta(table)
         assert made.schema() == fresh.schema()
         assert made.metadata().configuration == fresh.metadata().configuration
-    for table in LATER:
+    for table in LATER | WIDER:
         assert set(lake.delta(table).schema().to_arrow().names) == set(table.schema.names)
     (row,) = lake.delta(KEPT).to_pyarrow_table().to_pylist()
     assert (row["doc_id"], [row[name] for name in LATER[KEPT]]) == ("d", [None, None, None])
@@ -150,6 +155,7 @@ def test_a_fingerprint_carries_the_version_of_the_table_not_of_the_lake():
     assert (table_version(DOCUMENTS), table_version(ALERTS)) == (1, 1)
     assert {table_version(table) for table in ADDED} == {2}
     assert {table_version(table) for table in LATER} == {3}
+    assert {table_version(table) for table in WIDER} == {1}, "older rows may lack the columns: no round becomes stale"
     assert max(step.version for step in STEPS) == LAKE_SCHEMA_VERSION
 
 

@@ -13,18 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from schemas.handoff import FAILURE_CLASSES, PART_SCHEMAS, Commit, PartFile, RunPlan
+from schemas.handoff import FAILURE_CLASSES, ITEM_KEYS, PART_SCHEMAS, SAMPLED, Commit, PartFile, RunPlan
 from udfs.store.run import HandoffRun, same_columns
 from udfs.store.store import Store
-
-#: Column by which a row belongs to an item of its shard.
-ITEM_KEY = {"convert": "request_hash", "rollout": "prompt_id"}
 
 
 def expected_rows(plan: RunPlan, items: pa.Table) -> dict[str, int]:
     """Rows that each item of a shard must come back with: one a request, ``n_samples`` a prompt."""
-    keys: list[Any] = items.column(ITEM_KEY[plan.program]).to_pylist()
-    counts: list[Any] = items.column("n_samples").to_pylist() if plan.program == "rollout" else [1] * len(keys)
+    keys: list[Any] = items.column(ITEM_KEYS[plan.program]).to_pylist()
+    counts: list[Any] = items.column("n_samples").to_pylist() if plan.program in SAMPLED else [1] * len(keys)
     return dict(zip(keys, counts, strict=True))
 
 
@@ -84,7 +81,7 @@ def judge_rows(plan: RunPlan, expected: Mapping[str, int], table: pa.Table) -> s
     """Why rows cannot be taken; None where every item they hold is whole and every value is sound."""
     if any(run != plan.run_id for run in pc.unique(table.column("run_id")).to_pylist()):
         return "rows of another run"
-    key = ITEM_KEY[plan.program]
+    key = ITEM_KEYS[plan.program]
     keys: list[Any] = table.column(key).to_pylist()
     counts = Counter(keys)
     for item, count in counts.items():
@@ -95,7 +92,9 @@ def judge_rows(plan: RunPlan, expected: Mapping[str, int], table: pa.Table) -> s
     unknown = set(failures_of(table)) - set(FAILURE_CLASSES)
     if unknown:
         return f"unknown failure class {sorted(unknown)}"
-    return _judge_rollouts(plan, expected, table) if plan.program == "rollout" else _judge_replies(table)
+    if plan.program in SAMPLED:
+        return _judge_rollouts(plan, expected, table)
+    return _judge_replies(table, _DELIVERED[plan.program])
 
 
 def failures_of(table: pa.Table) -> dict[str, int]:
@@ -131,10 +130,14 @@ def judge_commit(run: HandoffRun, commit: Commit) -> str | None:
     return reason
 
 
-def _judge_replies(table: pa.Table) -> str | None:
+#: Column that must be there exactly where nothing failed.
+_DELIVERED = {"convert": "reply", "judge": "reply", "logprobs": "log_probs"}
+
+
+def _judge_replies(table: pa.Table, delivered: str) -> str | None:
     failed = pc.is_valid(table.column("failure_class"))
-    if pc.any(pc.equal(failed, pc.is_valid(table.column("reply")))).as_py():
-        return "a reply must be there exactly where nothing failed"
+    if pc.any(pc.equal(failed, pc.is_valid(table.column(delivered)))).as_py():
+        return f"{delivered} must be there exactly where nothing failed"
     return None
 
 

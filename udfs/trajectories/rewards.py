@@ -46,6 +46,12 @@ class Reward:
     extracted_answer: str | None
     gold_answer: str | None
     flags: tuple[str, ...]
+    low: float = REWARD_RANGE[0]
+    high: float = REWARD_RANGE[1]
+    tests_passed: int | None = None
+    tests_total: int | None = None
+    sandbox_tier: str | None = None
+    detail: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
