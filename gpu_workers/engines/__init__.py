@@ -1,0 +1,1 @@
+"""What generates tokens: each engine behind the one interface of :mod:`gpu_workers.engines.engine`."""
