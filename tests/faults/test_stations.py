@@ -62,15 +62,20 @@ def written(root, rounds=(1,)):
     }
 
 
-# eight JVMs one after another, beside another test process
+#: One of each kind, for every run of the suite: each death is a JVM of its own.
+FEW = ["handoff/convert/written_ahead", "ingest_rollouts/before_write/silver.rewards", "feed_back/after_commit/gold.sft"]
+
+
+# JVMs one after another, beside another test process
 @pytest.mark.timeout(1200)
-def test_a_loop_that_dies_eight_times_ends_in_the_same_checksums(prepared, spark, tmp_path, interpreted):
-    root = shutil.copytree(prepared.before["ingest"], tmp_path / "ws")
+@pytest.mark.parametrize("instants", [pytest.param(FEW, id="few"), pytest.param(INSTANTS, id="all", marks=pytest.mark.soak)])
+def test_a_loop_that_dies_again_and_again_ends_in_the_same_checksums(prepared, spark, tmp_path, interpreted, instants):
+    root = shutil.copytree(prepared.before["ingest" if instants[0].startswith("ingest") else "curate"], tmp_path / "ws")
 
     def here():
         return JobContext(Workspace.open(root), load_config(root, overrides=prepared.overrides), session=spark)
 
-    for instant in INSTANTS:
+    for instant in instants:
         verb = ["ingest", prepared.corpus] if instant.startswith("ingest_corpus") else ["run", "--rounds", "1"]
         process = start(*verb, "-w", root, *flags(prepared, interpreted), kill_at=instant)
         _, said = process.communicate(timeout=240)
