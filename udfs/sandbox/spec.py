@@ -66,7 +66,11 @@ class Job:
     keep_files: tuple[str, ...] = ()
 
 
+#: Stands in ``Job.argv`` for the interpreter that the sandbox shows.
 PYTHON = "{python}"
+#: The interpreter alone with its standard library: no site-packages, no user's site, no script folder on the path, no bytecode files.
+#: Not ``-I``: that would also ignore the sandbox's PYTHONHASHSEED=0, and a set of strings would print in another order in every run.
+ISOLATED = (PYTHON, "-P", "-s", "-S", "-B")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,4 +103,30 @@ class Outcome:
     max_rss: int
     tier: Tier
     files: Mapping[str, bytes] = field(default_factory=dict)
+    reason: str | None = None
+
+
+#: How a call into a :class:`Session` ended: ``ok`` only where an answer came; ``no_answer`` is a program that went away with exit code 0 instead.
+AnswerStatus = Literal[
+    "ok", "no_answer", "nonzero", "timeout_wall", "timeout_cpu", "oom", "pids", "output_limit", "killed", "sandbox_error"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of one call into a session.
+
+    Attributes:
+        status: how it ended; after anything but ``ok`` the program is gone and every further call answers the same.
+        payload: of the answering frame; never parsed here, never trusted.
+        stdout, stderr: what was printed since the last call, within ``limits.output`` over the session's whole life.
+        wall: seconds from the call to its answer.
+        reason: of a ``sandbox_error``, in one line.
+    """
+
+    status: AnswerStatus
+    payload: bytes
+    stdout: bytes
+    stderr: bytes
+    wall: float
     reason: str | None = None
