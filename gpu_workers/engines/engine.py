@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -75,6 +76,7 @@ class Generation:
         reason: of a failure, in one line of at most 500 characters.
         seconds: from request to end.
         raw: what else the engine said, for the column ``raw``.
+        retryable: of a failure: the same request may well succeed now, and the engine has not tried that by itself.
     """
 
     text: str | None
@@ -91,6 +93,14 @@ class Generation:
     reason: str | None = None
     seconds: float = 0.0
     raw: dict[str, Any] = field(default_factory=dict)
+    retryable: bool = False
+
+    @classmethod
+    def failed(cls, failure_class: str, reason: str, *, seconds: float = 0.0, retryable: bool = False) -> Generation:
+        """A draw that came to nothing; of the reason the first 500 characters are kept, as one line."""
+        finish = "abort" if failure_class == "aborted" else "error"
+        line = " ".join(reason.split())[:500]
+        return cls(None, finish, failure_class=failure_class, reason=line, seconds=seconds, retryable=retryable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +128,24 @@ class EngineDeadError(RuntimeError):
     """The engine cannot go on: the worker gives its shard back and ends, and is started anew (G§3, ``engine_dead``)."""
 
 
+class EngineHangError(EngineDeadError):
+    """The engine lives but nothing comes from it any more (G§3, ``engine_hang``)."""
+
+
+def unheard() -> None:
+    """The listener of an engine to which nobody listens."""
+
+
 class Engine(Protocol):
-    """One loaded model, or one server."""
+    """One loaded model, or one server.
+
+    Attributes:
+        identity: who generates.
+        progress: called whenever anything comes back (tokens, a reply, a refusal): the sign of life that a watchdog waits for.
+    """
 
     identity: Identity
+    progress: Callable[[], None]
 
     async def generate(self, request: Request) -> Generation:
         """Draw once. What goes wrong with one request is in its Generation, and stops no other.
