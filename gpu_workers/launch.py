@@ -34,7 +34,7 @@ def launch(run: HandoffRun, worker_id: str, workers: int, arguments: Sequence[st
     restarts = 2 * run.plan.max_attempts * max(1, len(run.plan.shards))
 
     def start(name: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "gpu_workers", "--run", str(run.store.root), "--worker-id", name, "--parent", str(os.getpid())]
+        command = [sys.executable, "-m", "gpu_workers", "--run", run.store.uri, "--worker-id", name, "--parent", str(os.getpid())]
         return subprocess.Popen([*command, *arguments])
 
     running = {f"{worker_id}-{k}": start(f"{worker_id}-{k}") for k in range(min(workers, max(1, len(run.plan.shards))))}

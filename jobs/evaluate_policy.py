@@ -81,7 +81,7 @@ def _evaluate(ctx: JobContext, job: JobRun, plan: EvalPlan, checkpoint: Checkpoi
         f"eval {eval_id}",
     )  # fmt: skip
     if sampled.rows != plan.samples:
-        raise LostSamplesError.from_counts(eval_id, plan.samples, sampled.rows, str(sampled.run.store.root))
+        raise LostSamplesError.from_counts(eval_id, plan.samples, sampled.rows, sampled.run.store.uri)
     job.write(EVAL_SAMPLES, lambda: eval_samples(ctx, plan, sampled, eval_id))
     failed = sum(sampled.failures.values())
     job.count(

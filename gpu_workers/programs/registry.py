@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from gpu_workers.errors import RefusedRunError
 from gpu_workers.programs.program import Clock, Program
-from udfs.store.run import POLICY, HandoffRun
+from udfs.store.run import HandoffRun
 
 
 def utc_now() -> datetime:
@@ -25,7 +25,7 @@ def _extractive(run: HandoffRun, clock: Clock) -> Program:
 def _reader(run: HandoffRun, clock: Clock) -> Program:
     from gpu_workers.programs.rollout import ReaderProgram
 
-    return ReaderProgram.load(run.plan, run.store.path(POLICY), clock)
+    return ReaderProgram.load(run.plan, run.policy_folder(), clock)
 
 
 BUILDERS: Mapping[tuple[str, str], Callable[[HandoffRun, Clock], Program]] = {

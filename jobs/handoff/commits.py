@@ -59,7 +59,7 @@ def collect(ctx: JobContext, run: HandoffRun) -> list[Commit]:
                 break
         else:
             shard, reason = min(reasons.items())
-            raise HandoffError.from_refused(str(run.store.root), shard, reason)
+            raise HandoffError.from_refused(run.store.uri, shard, reason)
         listed = _write_ahead(run)
     reach(f"handoff/{run.plan.program}/written_ahead")
     return [_listed_commit(run, name) for name in listed.commits]
@@ -71,14 +71,14 @@ def verify(ctx: JobContext, run: HandoffRun) -> dict[str, str]:
     if not names:
         return {}
     frame = ctx.spark.createDataFrame(pa.table({"sid": names})).repartition(min(len(names), 4 * ctx.spark.sparkContext.defaultParallelism))
-    judged = frame.mapInArrow(partial(_judge, root=str(run.store.root)), _JUDGED).where("reason IS NOT NULL").collect()
+    judged = frame.mapInArrow(partial(_judge, root=run.store.uri), _JUDGED).where("reason IS NOT NULL").collect()
     return {row["sid"]: row["reason"] for row in judged}
 
 
 def delivered(ctx: JobContext, run: HandoffRun, commits: list[Commit]) -> DataFrame:
     """The rows of these commits and no other file."""
     schema = spark_schema(PART_SCHEMAS[run.plan.program])
-    paths = [str(run.store.path(part.path)) for commit in commits for part in commit.files]
+    paths = [str(run.files.path(part.path)) for commit in commits for part in commit.files]
     return ctx.spark.read.schema(schema).parquet(*paths) if paths else ctx.spark.createDataFrame([], schema)
 
 
@@ -127,5 +127,5 @@ def _listed_commit(run: HandoffRun, name: str) -> Commit:
     sid = _shard_of(name)
     commit = run.commit(sid)
     if commit is None or f"{sid}.{commit.attempt}" != name:
-        raise HandoffError.from_refused(str(run.store.root), sid, f"{name} was listed for the lake and is no longer there")
+        raise HandoffError.from_refused(run.store.uri, sid, f"{name} was listed for the lake and is no longer there")
     return commit

@@ -40,9 +40,9 @@ def drain(run: HandoffRun, work: Work, progress: Progress) -> None:
     if not left:
         return _judge(run, _DEAD if run.dead() else _DRAINED, None)
     _LOG.info("%s run %s: %d of %d shards open, %d workers", plan.program, plan.run_id[:12], len(left), len(plan.shards), work.workers)
-    log = run.store.path("logs") / f"workers-{os.getpid()}-{time.time_ns()}.jsonl"
+    log = run.files.path("logs") / f"workers-{os.getpid()}-{time.time_ns()}.jsonl"
     log.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "gpu_workers", "--run", str(run.store.root), "--workers", str(work.workers)]
+    command = [sys.executable, "-m", "gpu_workers", "--run", run.store.uri, "--workers", str(work.workers)]
     with (
         log.open("wb") as errors,
         subprocess.Popen(
@@ -108,7 +108,7 @@ def _event(line: str) -> dict[str, Any] | None:
 
 
 def _judge(run: HandoffRun, code: int, log: Path | None) -> None:
-    root = str(run.store.root)
+    root = run.store.uri
     if code == _DEAD:
         dead = sorted(run.dead())
         letter = run.dead_letter(dead[0]) if dead else None

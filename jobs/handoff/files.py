@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from udfs.store.store import Store
+from udfs.store.file_store import FileStore
 
 #: Below a run's root; removed once the driver has promoted what it lists.
 ATTEMPTS = ".attempts"
@@ -23,11 +23,11 @@ def write_attempt(folder: str, table: pa.Table) -> str:
     return str(path)
 
 
-def promote(store: Store, path: str, name: str) -> None:
+def promote(store: FileStore, path: str, name: str) -> None:
     """Give a task's file its name; durable when this returns."""
     store.publish(Path(path), name)
 
 
-def clear(store: Store) -> None:
+def clear(store: FileStore) -> None:
     """Remove what tasks that ran twice, or an earlier driver, left."""
     shutil.rmtree(store.path(ATTEMPTS), ignore_errors=True)

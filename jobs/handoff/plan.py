@@ -74,16 +74,16 @@ def open_run(
     """
     run = run_of(ctx, spec)
     if not run.store.exists(PLAN):
-        clear(run.store)
+        clear(run.files)
         rows = lay_shards(run, items(), SHARD_SCHEMAS[spec.program], ITEM_KEYS[spec.program], spec.shard_size)
         if lay_policy is not None:
             lay_policy(run)
-        clear(run.store)
+        clear(run.files)
         reach(f"handoff/{spec.program}/before_plan")
         run.store.create_if_absent(PLAN, to_bytes(_plan(ctx, spec, rows)))
         _LOG.info("%s run %s: %d shards, %d items", spec.program, spec.run_id, len(rows), sum(rows.values()))
     if run.plan.fingerprint != spec.fingerprint:
-        raise HandoffError.from_fingerprint(str(run.store.root), run.plan.fingerprint, spec.fingerprint)
+        raise HandoffError.from_fingerprint(run.store.uri, run.plan.fingerprint, spec.fingerprint)
     return run
 
 

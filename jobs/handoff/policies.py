@@ -15,8 +15,8 @@ from schemas.errors import VerilakeError
 from schemas.ops.bindings import BINDINGS
 from udfs.reader.checkpoint import WEIGHTS_FILE, Checkpoint, base_checkpoint
 from udfs.reader.passages import PASSAGES, passages_of
+from udfs.store.file_store import FileStore
 from udfs.store.run import POLICY, HandoffRun
-from udfs.store.store import Store
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -62,7 +62,7 @@ def checkpoints(ctx: JobContext) -> list[Checkpoint]:
 
 def lay_checkpoint(ctx: JobContext, checkpoint: Checkpoint) -> Checkpoint:
     """Keep a checkpoint under its id; one that is there already stays as it is."""
-    store = Store(ctx.workspace.policies_root)
+    store = FileStore(ctx.workspace.policies_root)
     store.create_if_absent(f"{checkpoint.policy_id}/{WEIGHTS_FILE}", checkpoint.to_bytes())
     return Checkpoint.load(ctx.workspace.policies_root / checkpoint.policy_id)
 
@@ -87,12 +87,12 @@ def lay_reader(run: HandoffRun, checkpoint: Checkpoint, documents: DataFrame) ->
     target = f"{POLICY}/passages.parquet"
     for name in run.store.list(target):  # of a driver that died before the plan
         run.store.remove(f"{target}/{name}")
-    write = partial(_write_passages, folder=str(run.store.path(ATTEMPTS)))
+    write = partial(_write_passages, folder=str(run.files.path(ATTEMPTS)))
     written = documents.select("doc_id", "title", "text").mapInArrow(write, _WRITTEN).collect()
-    paths = sorted(row["path"] for row in written if row["n"]) or [write_attempt(str(run.store.path(ATTEMPTS)), PASSAGES.empty_table())]
+    paths = sorted(row["path"] for row in written if row["n"]) or [write_attempt(str(run.files.path(ATTEMPTS)), PASSAGES.empty_table())]
     # The reader orders passages by their ids: which file holds which does not matter.
     for number, path in enumerate(paths):
-        promote(run.store, path, f"{target}/part-{number:05d}.parquet")
+        promote(run.files, path, f"{target}/part-{number:05d}.parquet")
     run.store.put(f"{POLICY}/{WEIGHTS_FILE}", checkpoint.to_bytes())
 
 

@@ -35,7 +35,7 @@ def assign_shards(items: DataFrame, key: str, size: int) -> DataFrame:
 
 def lay_shards(run: HandoffRun, items: DataFrame | pa.Table, schema: pa.Schema, key: str, size: int) -> dict[str, int]:
     """Write one file a shard, sorted by ``key``; returns shard -> items, in order of the shards."""
-    folder = str(run.store.path(ATTEMPTS))
+    folder = str(run.files.path(ATTEMPTS))
     if isinstance(items, pa.Table):
         return _lay_table(run, items.select(schema.names).cast(schema).sort_by(key), size)
 
@@ -47,7 +47,7 @@ def lay_shards(run: HandoffRun, items: DataFrame | pa.Table, schema: pa.Schema, 
 
     laid = assign_shards(items, key, size).groupBy("sid").applyInArrow(write, _LAID).collect()
     for row in sorted(laid, key=lambda row: row["sid"]):
-        promote(run.store, row["path"], shard_name(row["sid"]))
+        promote(run.files, row["path"], shard_name(row["sid"]))
     return {row["sid"]: int(row["n"]) for row in sorted(laid, key=lambda row: row["sid"])}
 
 
@@ -56,6 +56,6 @@ def _lay_table(run: HandoffRun, ordered: pa.Table, size: int) -> dict[str, int]:
     laid = {}
     for number, begin in enumerate(range(0, ordered.num_rows, size)):
         part, sid = ordered.slice(begin, size), f"0000-{number:06d}"
-        promote(run.store, write_attempt(str(run.store.path(ATTEMPTS)), part), shard_name(sid))
+        promote(run.files, write_attempt(str(run.files.path(ATTEMPTS)), part), shard_name(sid))
         laid[sid] = part.num_rows
     return laid

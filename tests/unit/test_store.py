@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from udfs.store.store import Store
+from udfs.store.file_store import FileStore
 
 PROCESSES = 8
 NAMES = 300
@@ -16,7 +16,7 @@ NAMES = 300
 
 def _race(root, worker, barrier, queue):
     """Claim every name; read each one right after and keep what was torn."""
-    store = Store(root)
+    store = FileStore(root)
     barrier.wait()
     won, torn = [], []
     for k in range(NAMES):
@@ -47,7 +47,7 @@ def test_of_eight_processes_exactly_one_creates_each_name_and_none_reads_a_torn_
 
 
 def test_create_if_absent_keeps_the_first_bytes(tmp_path):
-    store = Store(tmp_path)
+    store = FileStore(tmp_path)
     assert store.create_if_absent("a/b", b"first")
     assert not store.create_if_absent("a/b", b"second")
     assert store.read("a/b") == b"first"
@@ -62,7 +62,7 @@ def test_a_link_that_reports_an_error_after_succeeding_counts_as_won(tmp_path, m
         real(source, target)
 
     monkeypatch.setattr(os, "link", twice)
-    assert Store(tmp_path).create_if_absent("x", b"1")
+    assert FileStore(tmp_path).create_if_absent("x", b"1")
 
 
 def test_a_link_that_fails_for_another_reason_is_an_error(tmp_path, monkeypatch):
@@ -71,11 +71,11 @@ def test_a_link_that_fails_for_another_reason_is_an_error(tmp_path, monkeypatch)
 
     monkeypatch.setattr(os, "link", refuse)
     with pytest.raises(PermissionError):
-        Store(tmp_path).create_if_absent("x", b"1")
+        FileStore(tmp_path).create_if_absent("x", b"1")
 
 
 def test_put_overwrites_and_list_is_ordered_and_shallow(tmp_path):
-    store = Store(tmp_path)
+    store = FileStore(tmp_path)
     store.put("d/2", b"x")
     store.put("d/1", b"x")
     store.put("d/1", b"yy")
@@ -88,7 +88,7 @@ def test_put_overwrites_and_list_is_ordered_and_shallow(tmp_path):
 
 
 def test_move_says_whether_there_was_something_to_move(tmp_path):
-    store = Store(tmp_path)
+    store = FileStore(tmp_path)
     store.put("a", b"1")
     assert store.move("a", "far/away/a")
     assert not store.move("a", "far/away/a")
@@ -96,7 +96,7 @@ def test_move_says_whether_there_was_something_to_move(tmp_path):
 
 
 def test_the_clock_is_that_of_the_files(tmp_path):
-    store = Store(tmp_path)
+    store = FileStore(tmp_path)
     store.put("beat", b"")
     first = store.mtime("beat")
     time.sleep(0.05)

@@ -30,27 +30,26 @@ def write_part(store: Store, program: str, folder: str, ordinal: int, rows: Sequ
 
     The name carries the digest, so that a later attempt can prove the bytes although this one never commits.
     """
-    private = store.private_path()
-    pq.write_table(pa.Table.from_pylist(list(rows), schema=PART_SCHEMAS[program]), private, compression="zstd")
-    data = private.read_bytes()
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist(list(rows), schema=PART_SCHEMAS[program]), sink, compression="zstd")
+    data = sink.getvalue().to_pybytes()
     digest = hashlib.sha256(data).hexdigest()
     name = f"{folder}/part-{ordinal:05d}-{digest}.parquet"
-    store.publish(private, name)
+    store.put(name, data)
     return PartFile(path=name, rows=len(rows), bytes=len(data), sha256=digest)
 
 
 def named_part(store: Store, name: str) -> PartFile | None:
     """What the name of an uncommitted part claims; None where it is no part, or its footer cannot be read."""
     stem = PurePosixPath(name).name
-    if not (stem.startswith("part-") and stem.endswith(".parquet")):
+    data = store.read(name) if stem.startswith("part-") and stem.endswith(".parquet") else None
+    if data is None:
         return None
-    path = store.path(name)
     try:
-        rows = pq.read_metadata(path).num_rows
-        size = path.stat().st_size
+        rows = pq.read_metadata(pa.BufferReader(data)).num_rows
     except (OSError, pa.ArrowInvalid):
         return None
-    return PartFile(path=name, rows=rows, bytes=size, sha256=stem.removesuffix(".parquet").rpartition("-")[2])
+    return PartFile(path=name, rows=rows, bytes=len(data), sha256=stem.removesuffix(".parquet").rpartition("-")[2])
 
 
 def read_part(store: Store, plan: RunPlan, part: PartFile) -> pa.Table | str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from functools import cached_property
+from pathlib import Path
 from typing import TypeVar
 
 import pyarrow as pa
@@ -12,7 +14,8 @@ from pydantic import ValidationError
 
 from schemas.errors import VerilakeError
 from schemas.handoff import SHARD_SCHEMAS, Beat, Claim, Commit, DeadLetter, FileModel, Quarantined, RunPlan
-from udfs.store.store import Store
+from udfs.store.file_store import FileStore
+from udfs.store.store import local_files, open_store
 
 PLAN = "plan/plan.json"
 POLICY = "plan/policy"
@@ -45,7 +48,32 @@ class HandoffRun:
     """One run directory, read through typed files."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
-        self.store = Store(root)
+        self.store = open_store(root)
+
+    @property
+    def files(self) -> FileStore:
+        """The store as files; the jobs' side of the hand-off needs paths.
+
+        Raises:
+            StoreError: the run lies on an object store.
+        """
+        return local_files(self.store)
+
+    def policy_folder(self) -> Path:
+        """``plan/policy`` as a local directory: in place on a file system, fetched from an object store."""
+        if isinstance(self.store, FileStore):
+            return self.store.path(POLICY)
+        return self._fetched(POLICY, Path(tempfile.mkdtemp(prefix="verilake-policy-")))
+
+    def _fetched(self, folder: str, target: Path) -> Path:
+        files = {entry.name for entry in self.store.entries(folder)}
+        for name in self.store.list(folder):
+            if name in files:
+                (target / name).write_bytes(self.store.read(f"{folder}/{name}") or b"")
+            else:
+                (target / name).mkdir()
+                self._fetched(f"{folder}/{name}", target / name)
+        return target
 
     @cached_property
     def plan(self) -> RunPlan:
@@ -56,7 +84,7 @@ class HandoffRun:
         """
         plan = self._load(PLAN, RunPlan)
         if plan is None:
-            raise RunError.from_unplanned(str(self.store.root))
+            raise RunError.from_unplanned(self.store.uri)
         return plan
 
     def shard_items(self, sid: str) -> pa.Table:
@@ -65,14 +93,16 @@ class HandoffRun:
         Raises:
             RunError: the file is missing, cut, or of another schema.
         """
-        path = self.store.path(shard_name(sid))
+        path, data = f"{self.store.uri}/{shard_name(sid)}", self.store.read(shard_name(sid))
+        if data is None:
+            raise RunError.from_file(path, "missing")
         try:
-            table = pq.read_table(path)
+            table = pq.read_table(pa.BufferReader(data))
         except (OSError, pa.ArrowInvalid) as error:
-            raise RunError.from_file(str(path), str(error)) from error
+            raise RunError.from_file(path, str(error)) from error
         expected = SHARD_SCHEMAS[self.plan.program]
         if not same_columns(table.schema, expected):
-            raise RunError.from_file(str(path), f"columns {table.schema.names}, expected {expected.names}")
+            raise RunError.from_file(path, f"columns {table.schema.names}, expected {expected.names}")
         return table.cast(expected)
 
     def attempts(self, sid: str) -> list[int]:
@@ -129,7 +159,7 @@ class HandoffRun:
         try:
             return model.model_validate_json(data)
         except ValidationError as error:
-            raise RunError.from_file(str(self.store.path(name)), str(error)) from error
+            raise RunError.from_file(f"{self.store.uri}/{name}", str(error)) from error
 
 
 def same_columns(schema: pa.Schema, expected: pa.Schema) -> bool:

@@ -1,158 +1,156 @@
-"""The primitive under the hand-off: create-if-absent, put, and a clock, over a local or shared file system (G§3).
+"""The one interface under the hand-off: create-if-absent, put, read and list; a file system or an object store lies behind it (G§3).
 
-Why ``link`` and neither ``O_EXCL`` nor ``exists`` + ``rename``: with ``O_EXCL`` a reader may see the winner's file before its
-bytes, and with the latter two writers may both believe they won. A hard link to a finished private file is atomic in name and
-content. On NFS a retransmitted ``link`` may report an error although it succeeded; the link count of the private file knows.
+What must be atomic is ``create_if_absent`` alone: the lease and the commit are made by it. The rest is plain: whole files are
+written and read, names are listed, and the store has a clock of its own, because hosts disagree about the time.
 """
 
 from __future__ import annotations
 
+import builtins
+import errno
 import os
-import uuid
-from pathlib import Path
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from schemas.errors import VerilakeError
+
+if TYPE_CHECKING:
+    from udfs.store.file_store import FileStore
+
+#: What a file system reports when it, and not the work, is at fault: full, over quota, gone, read-only, broken.
+_FAULTS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.EROFS, errno.ENODEV, errno.EMFILE, errno.ENFILE})
 
 
-class Store:
-    """Named immutable or overwritten byte strings below one directory; names are relative paths with ``/``.
+class StoreError(VerilakeError):
+    """A store that cannot be used at all: wrong address, no credentials, refused."""
 
-    Private temporary files lie in ``.tmp`` below the root, which is on the same file system and is never listed.
-    """
+    exit_code = 3
 
-    def __init__(self, root: str | os.PathLike[str]) -> None:
-        self.root = Path(root)
-        self._tmp = self.root / ".tmp"
+    @classmethod
+    def from_uri(cls, uri: str) -> StoreError:
+        """A scheme that nothing here serves."""
+        return cls(f"{uri}: hand-off runs lie in a directory or below s3://BUCKET/PREFIX.")
 
-    def path(self, name: str) -> Path:
-        """Where ``name`` lies."""
-        return self.root / name
+    @classmethod
+    def from_remote(cls, uri: str) -> StoreError:
+        """Something that needs files was asked of an object store."""
+        return cls(f"{uri}: Spark jobs lay and take in runs on a file system; on an object store only workers serve them.")
 
+
+class StoreUnavailableError(OSError):
+    """An object store that did not answer, however often it was asked."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(errno.EIO, what)
+
+
+def is_store_fault(error: BaseException) -> bool:
+    """Whether the store failed and not the work: such an attempt is given back and counts against nobody."""
+    return isinstance(error, OSError) and error.errno in _FAULTS
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A stored file: its name within the folder that was listed, bytes, and when it was written by the store's clock (seconds)."""
+
+    name: str
+    size: int
+    mtime: float
+
+
+class Store(ABC):
+    """Named byte strings below one root; names are relative paths with ``/``."""
+
+    #: The root, as a user would name it.
+    uri: str
+
+    @abstractmethod
     def create_if_absent(self, name: str, data: bytes) -> bool:
         """Create ``name`` with ``data`` unless it exists; True for exactly one of any number of callers.
 
         The file is durable, and whole for every reader, when True is returned.
         """
-        target = self.path(name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        private = self._write_private(data)
-        try:
-            won = _link(private, target)
-        finally:
-            private.unlink()
-        if won:
-            _sync_directory(target.parent)
-        return won
 
+    @abstractmethod
     def put(self, name: str, data: bytes, *, durable: bool = True) -> None:
         """Create or overwrite ``name``; a reader sees the old bytes or the new ones, never a mixture.
 
         Args:
             name: where.
             data: the bytes.
-            durable: sync file and directory. A sign of life is written without: a power cut ends it anyway.
+            durable: survive a power cut. A sign of life is written without: a power cut ends it anyway.
         """
-        target = self.path(name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        self._write_private(data, durable=durable).replace(target)
-        if durable:
-            _sync_directory(target.parent)
 
-    def private_path(self) -> Path:
-        """A fresh path for a file that ``publish`` will rename; unique among processes and hosts."""
-        self._tmp.mkdir(parents=True, exist_ok=True)
-        return self._tmp / uuid.uuid4().hex
-
-    def publish(self, private: Path, name: str) -> None:
-        """Make a finished private file durable and give it its name, over an earlier file of that name."""
-        _sync_file(private)
-        target = self.path(name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        private.replace(target)
-        _sync_directory(target.parent)
-
-    def move(self, name: str, to: str) -> bool:
-        """Rename ``name``; False where it is no longer there."""
-        target = self.path(to)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            self.path(name).replace(target)
-        except FileNotFoundError:
-            return False
-        return True
-
-    def remove(self, name: str) -> None:
-        """Remove ``name`` if it is there."""
-        self.path(name).unlink(missing_ok=True)
-
+    @abstractmethod
     def read(self, name: str) -> bytes | None:
         """The bytes of ``name``, None where there is none."""
-        try:
-            return self.path(name).read_bytes()
-        except FileNotFoundError:
-            return None
+
+    @abstractmethod
+    def list(self, folder: str) -> list[str]:
+        """Names of the entries directly below ``folder`` (without it), in order; empty where there is no such folder."""
+
+    @abstractmethod
+    def entries(self, folder: str) -> builtins.list[Entry]:
+        """The files directly below ``folder``, in order of their names."""
+
+    @abstractmethod
+    def stat(self, name: str) -> Entry | None:
+        """Size and time of ``name``, None where there is none."""
+
+    @abstractmethod
+    def remove(self, name: str) -> None:
+        """Remove ``name`` if it is there."""
+
+    @abstractmethod
+    def now(self) -> float:
+        """The store's clock, in seconds: the time of a file made for this question; a lease is judged by this clock alone."""
 
     def exists(self, name: str) -> bool:
         """Whether ``name`` is there."""
-        return self.path(name).exists()
-
-    def list(self, folder: str) -> list[str]:
-        """Names of the entries directly below ``folder`` (without it), in order; empty where there is no such folder."""
-        try:
-            return sorted(entry.name for entry in self.path(folder).iterdir())
-        except FileNotFoundError:
-            return []
+        return self.stat(name) is not None
 
     def mtime(self, name: str) -> float | None:
         """When ``name`` was written, by the store's clock; None where there is none."""
-        try:
-            return self.path(name).stat().st_mtime
-        except FileNotFoundError:
-            return None
+        found = self.stat(name)
+        return found.mtime if found is not None else None
 
-    def now(self) -> float:
-        """The store's clock: the modification time of a file made for this question.
-
-        Hosts disagree about the time; a lease is judged by this clock alone.
-        """
-        probe = self.private_path()
-        probe.write_bytes(b"")
-        try:
-            return probe.stat().st_mtime
-        finally:
-            probe.unlink()
-
-    def _write_private(self, data: bytes, *, durable: bool = True) -> Path:
-        private = self.private_path()
-        with private.open("xb") as file:
-            file.write(data)
-            if durable:
-                file.flush()
-                os.fsync(file.fileno())
-        return private
-
-
-def _link(private: Path, target: Path) -> bool:
-    try:
-        os.link(private, target)
-    except OSError:
-        if private.stat().st_nlink > 1:
-            return True
-        if target.exists():
+    def move(self, name: str, to: str) -> bool:
+        """Give ``name`` another name; False where it is no longer there."""
+        data = self.read(name)
+        if data is None:
             return False
-        raise
-    return True
+        self.put(to, data)
+        self.remove(name)
+        return True
 
 
-def _sync_file(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def open_store(root: str | os.PathLike[str]) -> Store:
+    """The store at ``root``: a directory, or ``s3://BUCKET/PREFIX`` with endpoint and credentials from the environment.
+
+    Raises:
+        StoreError: another scheme, or an object store without credentials.
+    """
+    text = os.fspath(root)
+    if text.startswith("s3://"):
+        from udfs.store.object_store import ObjectStore
+
+        return ObjectStore.from_environment(text)
+    if "://" in text:
+        raise StoreError.from_uri(text)
+    from udfs.store.file_store import FileStore
+
+    return FileStore(root)
 
 
-def _sync_directory(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def local_files(store: Store) -> FileStore:
+    """``store`` as the file system that it is.
+
+    Raises:
+        StoreError: it is an object store.
+    """
+    from udfs.store.file_store import FileStore
+
+    if not isinstance(store, FileStore):
+        raise StoreError.from_remote(store.uri)
+    return store
