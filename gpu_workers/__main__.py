@@ -2,7 +2,8 @@
 
 Progress goes to stdout, one JSON object per shard that ended; the log goes to stderr. SIGTERM and SIGINT: finish the item
 at hand, keep what is finished, release the shard, end. Exit codes: 0 drained, 2 wrong use, 3 run refused, 4 stopped before
-the run was drained, 5 drained but for shards that could not even be committed as failed, 1 anything else.
+the run was drained, 5 drained but for shards that could not even be committed as failed, 6 the engine died and wants a new process,
+1 anything else, a store that stays away among it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from gpu_workers.programs.registry import build_program
 from gpu_workers.worker import Worker
 from schemas.errors import VerilakeError
 from udfs.store.run import HandoffRun
+from udfs.store.store import is_store_fault
 
 
 class Stop:
@@ -45,7 +47,9 @@ class Stop:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The command line; argparse ends the process with 2 on wrong use."""
     parser = argparse.ArgumentParser(prog="python -m gpu_workers", description="Drain a hand-off run of verilake.")
-    parser.add_argument("--run", required=True, metavar="DIR", help="directory run=<run_id> of a planned run")
+    parser.add_argument(
+        "--run", required=True, metavar="DIR", help="run=<run_id> of a planned run: a directory, or s3://BUCKET/PREFIX/run=..."
+    )
     parser.add_argument("--worker-id", default=f"{socket.gethostname()}-{os.getpid()}", help="name in claims, commits and rows")
     parser.add_argument("--workers", type=int, metavar="N", help="start N worker processes and wait for them")
     parser.add_argument("--engine-option", action="append", default=[], metavar="KEY=VALUE", help="option of the engine on this machine")
@@ -63,9 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one worker, or start several; returns the exit code."""
     parsed = parse(sys.argv[1:] if arguments is None else arguments)
     stop = Stop(parsed.parent)
-    run = HandoffRun(parsed.run)
     log = Log(parsed.run, parsed.worker_id)
     try:
+        run = HandoffRun(parsed.run)
         log = Log(run.plan.run_id, parsed.worker_id)
         if not set(run.plan.shards) - run.committed() - run.dead():
             return EXIT_DEAD_LETTERS if run.dead() else EXIT_DRAINED
@@ -79,6 +83,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except VerilakeError as error:
         log.event("refused", level="error", reason=str(error))
         return error.exit_code
+    except OSError as error:
+        if not is_store_fault(error):
+            raise
+        log.event("store_away", level="error", reason=f"{parsed.run}: {error}. Nothing is lost; start again when there is room.")
+        return 1
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ EXIT_DRAINED = 0
 EXIT_REFUSED = 3
 EXIT_STOPPED = 4
 EXIT_DEAD_LETTERS = 5
+#: The engine is dead or hangs: the process has ended to be started anew.
+EXIT_ENGINE_DEAD = 6
 
 
 class RefusedRunError(VerilakeError):

@@ -8,17 +8,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
-from gpu_workers.errors import EXIT_DEAD_LETTERS, EXIT_DRAINED, EXIT_STOPPED
+from gpu_workers.errors import EXIT_DEAD_LETTERS, EXIT_DRAINED, EXIT_ENGINE_DEAD, EXIT_STOPPED
 from gpu_workers.log import Log
 from udfs.store.run import HandoffRun
+
+_CLEAN = (EXIT_DRAINED, EXIT_STOPPED, EXIT_DEAD_LETTERS)
 
 
 def launch(run: HandoffRun, worker_id: str, workers: int, arguments: Sequence[str], log: Log, asked_to_stop: Callable[[], bool]) -> int:
     """Run ``workers`` processes until each has ended; they write their progress to this process's stdout.
 
-    Workers that end by a signal (a poison item, the kernel's memory killer) are started anew, at most as often as the run's
-    shards may be attempted, so that nothing spins for ever.
+    Workers that end by a signal (a poison item, the kernel's memory killer), or because their engine died, are started anew, at
+    most as often as the run's shards may be attempted, so that nothing spins for ever. What a dead one left behind (an engine's own
+    processes, which hold the device) is ended first: each worker leads a process group.
 
     Args:
         run: a planned run.
@@ -35,7 +39,7 @@ def launch(run: HandoffRun, worker_id: str, workers: int, arguments: Sequence[st
 
     def start(name: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "gpu_workers", "--run", run.store.uri, "--worker-id", name, "--parent", str(os.getpid())]
-        return subprocess.Popen([*command, *arguments])
+        return subprocess.Popen([*command, *arguments], process_group=0)
 
     running = {f"{worker_id}-{k}": start(f"{worker_id}-{k}") for k in range(min(workers, max(1, len(run.plan.shards))))}
     codes: list[int] = []
@@ -51,9 +55,12 @@ def launch(run: HandoffRun, worker_id: str, workers: int, arguments: Sequence[st
             if code is None:
                 continue
             del running[name]
-            if code < 0 and restarts > 0 and not told:
+            if code not in _CLEAN:
+                with suppress(ProcessLookupError, PermissionError):  # nothing of it is left
+                    os.killpg(process.pid, signal.SIGKILL)
+            if (code < 0 or code == EXIT_ENGINE_DEAD) and restarts > 0 and not told:
                 restarts -= 1
-                log.event("worker_died", level="error", worker=name, signal=-code)
+                log.event("worker_died", level="error", worker=name, exit_code=code)
                 running[name] = start(name)
             else:
                 codes.append(code)

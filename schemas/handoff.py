@@ -165,6 +165,7 @@ class RunPlan(FileModel):
     policy_id: str | None = None
     policy_version: int = 0
     fingerprint: str
+    max_uncommitted_bytes: int = 0  # parts of shards without a commit; beyond it no fresh shard is begun. 0: no bound
 
 
 class Claim(FileModel):
@@ -200,14 +201,15 @@ class Commit(FileModel):
 class Beat(FileModel):
     """beats/<sid>/<attempt>.
 
-    ``in_flight`` names items handed to the engine and not yet answered: what was in flight in two attempts that died is
-    poison. ``released`` and ``failed`` end the lease at once; a released attempt does not count against ``max_attempts``.
+    ``in_flight`` names items handed to the engine and not yet answered: one that was alone in flight in two attempts that died
+    is poison. ``released`` and ``failed`` end the lease at once; a released attempt does not count against ``max_attempts``.
     """
 
     state: Literal["working", "released", "failed"]
     done: int
     in_flight: tuple[str, ...] = ()
     reason: str | None = None
+    failure_class: str | None = None
 
 
 class DeadLetter(FileModel):

@@ -19,6 +19,7 @@ from udfs.store.store import local_files, open_store
 
 PLAN = "plan/plan.json"
 POLICY = "plan/policy"
+PAUSE, STOP, MIN_POLICY_VERSION = "control/pause", "control/stop", "control/min_policy_version"
 
 Model = TypeVar("Model", bound=FileModel)
 
@@ -127,6 +128,20 @@ class HandoffRun:
     def dead_letter(self, sid: str) -> DeadLetter | None:
         """Why nobody tries any more."""
         return self._load(dead_name(sid), DeadLetter)
+
+    def min_policy_version(self) -> int | None:
+        """The least policy version of which groups are still begun, None where nobody asks for one.
+
+        Raises:
+            ValueError: the control file holds no ordinal.
+        """
+        data = self.store.read(MIN_POLICY_VERSION)
+        if data is None:
+            return None
+        text = data.decode("utf-8", "replace").strip()
+        if not (text.isascii() and text.isdigit()):
+            raise ValueError(f"{self.store.uri}/{MIN_POLICY_VERSION}: {text[:50]!r} is no ordinal")
+        return int(text)
 
     def committed(self) -> set[str]:
         """Shards that have a commit."""

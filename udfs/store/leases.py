@@ -1,0 +1,137 @@
+"""What files tell about leases: who is alive, which attempts came to nothing, and which items deaths point at (G§3.1-2, poison).
+
+Workers decide by it who may claim what; the jobs' side shows and clears by it.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from schemas.handoff import Beat
+from udfs.store.run import HandoffRun, beat_name, claim_name, out_folder, superseded_folder
+
+
+def host_identity() -> str:
+    """Host, boot and process-id namespace: within one such identity a process id can be asked whether it lives."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()[:8]
+        namespace = str(Path("/proc/self/ns/pid").readlink())
+    except OSError:  # not Linux: the host's name has to do
+        boot = namespace = "?"
+    return f"{socket.gethostname()}#{boot}#{namespace}"
+
+
+def _alive(pid: int) -> bool:
+    """Whether a process of this identity exists; a reused id errs towards waiting for the lease."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def last_sign(run: HandoffRun, sid: str, attempt: int) -> float | None:
+    """When the attempt last showed life, by the store's clock (seconds)."""
+    signs = [t for t in (run.store.mtime(beat_name(sid, attempt)), run.store.mtime(claim_name(sid, attempt))) if t is not None]
+    return max(signs, default=None)
+
+
+def is_live(run: HandoffRun, sid: str, attempt: int, now: float) -> bool:
+    """Whether an attempt holds its lease at ``now`` (the store's clock, seconds).
+
+    A sign that lies further in the future than a lease is long is as dead as one so far in the past: the clock was set back, and who
+    is alive writes another sign soon.
+    """
+    beat = run.beat(sid, attempt)
+    if beat is not None and beat.state != "working":
+        return False
+    claim = run.claim(sid, attempt)
+    if claim is not None and claim.host == host_identity() and not _alive(claim.pid):
+        return False
+    sign = last_sign(run, sid, attempt)
+    return sign is not None and abs(now - sign) <= run.plan.lease_seconds
+
+
+def was_released(beat: Beat | None) -> bool:
+    """Whether the attempt gave its lease back unasked-for: it does not count as a failure."""
+    return beat is not None and beat.state == "released"
+
+
+@dataclass
+class Deaths:
+    """Which items were in flight when attempts at a shard died.
+
+    One item alone in flight in two deaths is poison. Where several were in flight, or none was named, those that were there most often
+    are suspects; tried apart from the rest, in groups, each further death narrows them.
+    """
+
+    named: Counter[str] = field(default_factory=Counter)
+    alone: Counter[str] = field(default_factory=Counter)
+    unnamed: int = 0
+
+    def add(self, in_flight: Sequence[str]) -> None:
+        """Another death, with these items in flight."""
+        self.named.update(in_flight)
+        if len(in_flight) == 1:
+            self.alone.update(in_flight)
+        self.unnamed += not in_flight
+
+    def poison(self) -> set[str]:
+        """Items that are to blame."""
+        return {key for key, deaths in self.alone.items() if deaths >= 2}
+
+    def suspects(self, keys: Iterable[str]) -> set[str]:
+        """Which of ``keys`` are to be tried apart; none before the second death."""
+        counts = {key: self.named[key] for key in keys}
+        most = max(counts.values(), default=0)
+        return {key for key, deaths in counts.items() if deaths == most} if self.unnamed + most >= 2 else set()
+
+    def narrowed_by(self, in_flight: Collection[str]) -> bool:
+        """Whether one more death, with these in flight, tells more than was known."""
+        if not in_flight:
+            return False
+        if len(in_flight) == 1 and self.alone[next(iter(in_flight))] == 1:
+            return True  # this one makes it poison
+        suspects = self.suspects(self.named)
+        return set(in_flight) < suspects or (not self.named and self.unnamed >= 2)
+
+
+def deaths(run: HandoffRun, sid: str, attempts: Sequence[int]) -> Deaths:
+    """What the deaths among these ended attempts point at; one that was refused, or gave up on the shard's files, died of nothing."""
+    found, refused = Deaths(), run.quarantined(sid)
+    for attempt in attempts:
+        beat = run.beat(sid, attempt)
+        if attempt not in refused and _died(beat):
+            found.add(beat.in_flight if beat is not None else ())
+    return found
+
+
+def _died(beat: Beat | None) -> bool:
+    return beat is None or beat.state == "working" or (beat.state == "failed" and bool(beat.in_flight))
+
+
+def fruitless(run: HandoffRun, sid: str, attempts: Sequence[int]) -> list[int]:
+    """Ended attempts that brought the shard no further, or were refused by the ingester.
+
+    A finished part is progress, and so is a death that tells more of which item is to blame; a released attempt counts for nothing.
+    A worker that is preempted again and again but leaves a part each time gets on; only standing still uses up attempts.
+    """
+    refused, seen, lost = run.quarantined(sid), Deaths(), []
+    for attempt in attempts:
+        beat = run.beat(sid, attempt)
+        if was_released(beat) and attempt not in refused:
+            continue
+        in_flight = beat.in_flight if beat is not None else ()
+        parts = run.store.list(out_folder(sid, attempt)) or run.store.list(superseded_folder(sid, attempt))
+        if attempt in refused or not (parts or seen.narrowed_by(in_flight)):
+            lost.append(attempt)
+        if attempt not in refused and _died(beat):
+            seen.add(in_flight)
+    return lost
