@@ -238,8 +238,26 @@ class Work(Section):
     """Worker processes and their leases."""
 
     workers: Positive
+    python: str
+    launcher: Literal["local", "spark"]
+    gpus: Annotated[float, Field(ge=0.0, le=64.0)]
     lease_seconds: Annotated[float, Field(gt=0.0)]
     max_attempts: Positive
+
+    @model_validator(mode="after")
+    def _gpus_can_be_given(self) -> Work:
+        if self.gpus > 1.0 and not self.gpus.is_integer():
+            msg = f"gpus must be a whole number above 1, or the share of one that a worker takes, got {self.gpus}"
+            raise ValueError(msg)
+        return self
+
+
+class Handoff(Section):
+    """How far rollouts may run ahead of the trainer, and how much may lie about."""
+
+    max_staleness: Count
+    batch: Count
+    max_uncommitted_mb: Count
 
 
 class Check(Section):
@@ -253,6 +271,71 @@ class Check(Section):
     worker_z: Annotated[float, Field(gt=0.0)]
     time_window_minutes: Positive
     block_on: tuple[str, ...]
+
+
+class Overlong(Section):
+    """Shaping of responses that come near the end of what is allowed."""
+
+    variant: Literal["none", "dapo", "openrlhf", "verl", "truncated"]
+    max_tokens: Positive
+    buffer_tokens: Positive
+    factor: Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+
+    @model_validator(mode="after")
+    def _buffer_fits(self) -> Overlong:
+        if self.buffer_tokens > self.max_tokens:
+            msg = f"buffer_tokens ({self.buffer_tokens}) exceeds max_tokens ({self.max_tokens})"
+            raise ValueError(msg)
+        return self
+
+
+class DynamicSampling(Section):
+    """Which groups a trainer should see."""
+
+    band: tuple[Share, Share]
+    margin: Share
+    weighting: Literal["keep", "variance"]
+
+    @model_validator(mode="after")
+    def _band_rises(self) -> DynamicSampling:
+        if self.band[0] >= self.band[1]:
+            msg = f"band must rise, got {list(self.band)}"
+            raise ValueError(msg)
+        return self
+
+
+class Staleness(Section):
+    """Truncation of the ratios of re-scored tokens."""
+
+    level: Literal["token", "sequence", "geometric"]
+    mode: Literal["truncate", "mask"]
+    lower: Annotated[float, Field(ge=0.0, le=1.0)]
+    upper: Annotated[float, Field(ge=1.0, le=1000.0)]
+
+
+class Reward(Section):
+    """How raw rewards are aligned, mixed, shaped and compared."""
+
+    alignment: Literal["domain", "group", "range"]
+    window_rounds: Positive
+    clip: Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+    genrm: Literal["pointwise", "pairwise"]
+    unjudged: Literal["verifier", "unknown"]
+    framework: Literal["verl", "trl", "openrlhf", "slime", "roll", "areal", "nemo_rl", "prime_rl", "none"]
+    format_penalty: Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+    default_alpha: Share
+    alpha: dict[str, Share]
+    domains: dict[str, Annotated[str, Field(min_length=1)]]
+    overlong: Overlong
+    sampling: DynamicSampling
+    staleness: Staleness
+
+    @model_validator(mode="after")
+    def _window_is_of_domains(self) -> Reward:
+        if self.window_rounds > 1 and self.alignment != "domain":
+            msg = f'window_rounds ({self.window_rounds}) goes with alignment = "domain" alone, got {self.alignment!r}'
+            raise ValueError(msg)
+        return self
 
 
 class Feedback(Section):
@@ -323,7 +406,9 @@ class Config(Section):
     plan: Plan
     rollout: Rollout
     work: Work
+    handoff: Handoff
     check: Check
+    reward: Reward
     feedback: Feedback
     publish: Publish
     track: Track
