@@ -1,91 +1,242 @@
-"""One running program: started, watched, killed, waited for."""
+"""One running program, as the process that asked for it sees it."""
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import json
 import os
-import shutil
-import signal
+import socket
 import subprocess
-import sys
-import sysconfig
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import threading
+import uuid
+from dataclasses import dataclass
 from pathlib import Path
 
-from udfs.sandbox.spec import PYTHON, Job
+import udfs
+from udfs.sandbox.interpreter import this_interpreter
+from udfs.sandbox.order import KILL, REQUEST_FD, RESULT_FD, STARTED, Ending, Order, memory_file, pack, unpack_ending
+from udfs.sandbox.spec import Job, Limits, Tier
+
+#: Variables of every program; ``Job.env`` comes after them.
+VARIABLES = {"PATH": "/usr/bin:/bin", "HOME": "/box", "LANG": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "0"}
+#: Linux refuses a single argument or variable beyond this.
+LONGEST_ARGUMENT = 131_072
+#: Seconds a launcher may take to start, and later a run: beyond, the machine is out of order.
+PATIENCE = 120.0
+#: Seconds after ``limits.wall`` at which the launcher ends a run by itself, should this process be stopped.
+GRACE = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How a program ended, as far as the operating system knows."""
+class LauncherError(OSError):
+    """The launcher did not start or is gone."""
 
-    returncode: int | None = None
-    signal: int | None = None
-    cpu: float = 0.0
-    max_rss: int = 0
-    files: Mapping[str, bytes] = field(default_factory=dict)
-    error: str | None = None
+
+class Launcher:
+    """The helper process that starts programs for this one (see :mod:`udfs.sandbox.launcher`); started when first needed.
+
+    Safe to use from many threads. A forked process starts one of its own.
+
+    Args:
+        ro_paths: paths of this machine that programs may read, at the same place inside.
+        bwrap: bubblewrap's path; None where there is none.
+    """
+
+    def __init__(self, ro_paths: tuple[str, ...] = (), bwrap: str | None = None) -> None:
+        self._ro_paths, self._bwrap = ro_paths, bwrap
+        self._lock = threading.Lock()
+        self._started: _Started | None = None
+
+    def order(self, order: int, fds: list[int]) -> socket.socket:
+        """Start a run; returns the socket on which its supervisor speaks. Raises OSError."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            with theirs:
+                started = self._running()
+                socket.send_fds(started.sock, [b"run"], [theirs.fileno(), order, *fds])
+        except OSError:
+            ours.close()
+            raise
+        ours.settimeout(PATIENCE)
+        return ours
+
+    def _running(self) -> _Started:
+        """The launcher of this process, fresh where the last one is gone or another process's."""
+        with self._lock:
+            last = self._started
+            if last is None or last.owner != os.getpid() or last.process.poll() is not None:
+                if last is not None:
+                    last.sock.close()
+                self._started = _launch(self._ro_paths, self._bwrap)
+            return self._started  # type: ignore[return-value]  # set above
+
+
+@dataclass(slots=True)
+class _Started:
+    owner: int
+    process: subprocess.Popen[bytes]
+    sock: socket.socket
+
+    def stop(self) -> None:
+        """Let it end; runs at the end of this process, and only in the process that started it."""
+        if self.owner != os.getpid():
+            return
+        self.sock.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(30)
+
+
+def _launch(ro_paths: tuple[str, ...], bwrap: str | None) -> _Started:
+    """Start a launcher and hear that it stands; raises LauncherError."""
+    interpreter = this_interpreter()
+    settings = {
+        "shown": [*interpreter.shown(), *((path, path) for path in ro_paths)],
+        "inside": interpreter.inside,
+        "outside": str(interpreter.executable),
+        "environment": interpreter.environment(),
+        "bwrap": bwrap,
+        "scratch": str(Path(tempfile.gettempdir()) / f"verilake-boxes-{uuid.uuid4().hex}"),
+    }
+    # The folder (or the zip) that holds the room: the launcher imports its few modules from there, and nothing else.
+    home = str(Path(udfs.__file__).parents[1])
+    code = "import sys; sys.path.insert(0, sys.argv[1]); from udfs.sandbox.launcher import main; main(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])"
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        process = subprocess.Popen(
+            [str(interpreter.executable), "-I", "-S", "-B", "-c", code, home, str(theirs.fileno()), str(os.getpid()), json.dumps(settings)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            pass_fds=(theirs.fileno(),), start_new_session=True, env={}, cwd="/",
+        )  # fmt: skip
+    started = _Started(os.getpid(), process, ours)
+    ours.settimeout(PATIENCE)
+    try:
+        hello = json.loads(ours.recv(1 << 16) or b'{"error": "it ended at once"}')
+    except OSError as error:
+        hello = {"error": str(error)}
+    if "error" in hello:
+        process.kill()
+        started.stop()
+        raise LauncherError(f"the sandbox's launcher did not start: {hello['error']}")
+    ours.settimeout(None)
+    atexit.register(started.stop)
+    return started
 
 
 class Process:
-    """A program in bubblewrap."""
+    """A program that was started, or raises OSError.
 
-    def __init__(self, job: Job) -> None:
-        self.job = job
+    Attributes:
+        fd: becomes readable when there is news.
+        pipes: our ends of stdout, stderr, result and request.
+        ending: how it ended, once it did.
+        files: what it left of ``job.keep_files``.
+    """
+
+    def __init__(self, job: Job, tier: Tier, launcher: Launcher) -> None:
+        check(job)
         self.ending: Ending | None = None
-        self._box = Path(tempfile.mkdtemp(prefix="verilake-box-"))
-        for name, content in job.files.items():
-            path = self._box / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        out, err, result, request = os.pipe(), os.pipe(), os.pipe() if job.results else None, os.pipe() if job.requests else None
+        self.files: dict[str, bytes] = {}
+        out, err = os.pipe(), os.pipe()
+        result, request = os.pipe() if job.results else None, os.pipe() if job.requests else None
         self.pipes = (out[0], err[0], result[0] if result else None, request[1] if request else None)
-        inner = [fd for fd in (result[1] if result else None, request[0] if request else None) if fd is not None]
-        stdin = os.memfd_create("stdin")
-        os.write(stdin, job.stdin)
-        os.lseek(stdin, 0, 0)
-        env = dict(job.env)
-        if result:
-            env["RESULT_FD"] = str(result[1])
-        if request:
-            env["REQUEST_FD"] = str(request[0])
-        self._child = subprocess.Popen(_command(job, self._box, env), stdin=stdin, stdout=out[1], stderr=err[1], pass_fds=inner)
-        for fd in (stdin, out[1], err[1], *inner):
-            os.close(fd)
-        self.fd = os.pidfd_open(self._child.pid)
+        theirs = [_stdin(job.stdin), out[1], err[1], *([result[1]] if result else []), *([request[0]] if request else [])]
+        theirs.insert(0, pack(_order(job, tier), list(job.files.values())))
+        try:
+            self._control = launcher.order(theirs[0], theirs[1:])
+        except OSError:
+            self._close_pipes()
+            raise
+        finally:
+            for fd in theirs:
+                os.close(fd)
+        self.fd = self._control.fileno()
+
+    def wait_for_start(self) -> bool:
+        """Wait until the program runs; False where it ended before (see ``ending``)."""
+        return not self.news()
 
     def news(self) -> bool:
-        """True: it is over."""
-        code = self._child.wait()
-        code = code if code >= 0 else 128 - code
-        kept = {name: (self._box / name).read_bytes() for name in self.job.keep_files if (self._box / name).is_file()}
-        killed = code > 128
-        self.ending = Ending(None if killed else code, code - 128 if killed else None, files=kept)
+        """Take the supervisor's word; True once the program and everything it started are gone."""
+        try:
+            message, fds, _, _ = socket.recv_fds(self._control, 64, 1)
+        except OSError as error:
+            message, fds = b"", []
+            self.ending = Ending(error=f"no word of the supervisor: {error}")
+        if message == STARTED:
+            return False
+        if fds:
+            self.ending, self.files = unpack_ending(fds[0])
+            os.close(fds[0])
+        self.ending = self.ending or Ending(error="the supervisor was killed")
         return True
 
     def kill(self) -> None:
-        """End everything."""
-        self._child.send_signal(signal.SIGKILL)
+        """Begin to end it; its ending follows as news."""
+        with contextlib.suppress(OSError):
+            self._control.send(KILL)
 
     def close(self) -> None:
-        """Remove what is left."""
-        os.close(self.fd)
-        shutil.rmtree(self._box, ignore_errors=True)
+        """Close the control socket; a program that still runs is ended by that. The pipes belong to whoever reads them."""
+        self._control.close()
+
+    def _close_pipes(self) -> None:
+        for fd in self.pipes:
+            if fd is not None:
+                os.close(fd)
 
 
-def _command(job: Job, box: Path, env: Mapping[str, str]) -> list[str]:
-    base, limits = sys.base_prefix, job.limits
-    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
-    python = f"{sysconfig.get_config_var('BINDIR')}/{version}"
-    variables = {"PATH": "/usr/bin:/bin", "HOME": "/box", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0", "LD_LIBRARY_PATH": f"{base}/lib", **env}
-    return [
-        "prlimit", f"--as={limits.memory}", f"--cpu={int(limits.cpu) or 1}", f"--fsize={limits.file_size}", f"--nofile={limits.open_files}", "--core=0",
-        "bwrap", "--unshare-all", "--unshare-user", "--uid", "65534", "--gid", "65534", "--new-session", "--die-with-parent", "--cap-drop", "ALL", "--clearenv",
-        "--ro-bind", "/usr/bin", "/usr/bin", "--ro-bind", "/usr/lib", "/usr/lib", "--ro-bind-try", "/usr/lib64", "/usr/lib64",
-        "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
-        "--ro-bind", f"{base}/lib", f"{base}/lib", "--ro-bind", python, python,
-        "--proc", "/proc", "--dev", "/dev", "--size", str(limits.disk), "--tmpfs", "/tmp", "--bind", str(box), "/box", "--chdir", "/box",  # noqa: S108 - the sandbox's own
-        *[part for name, value in variables.items() for part in ("--setenv", name, value)],
-        "--", *[python if part == PYTHON else part for part in job.argv],
-    ]  # fmt: skip
+def check(job: Job) -> None:
+    """Raise ValueError for a job that cannot be: what a model named is checked by whoever hands it on."""
+    if not job.argv:
+        raise ValueError("Job.argv is empty")
+    for part in (*job.argv, *(f"{name}={value}" for name, value in job.env.items())):
+        if "\0" in part or len(part.encode(errors="surrogateescape")) >= LONGEST_ARGUMENT:
+            raise ValueError("an argument or variable holds a NUL or is longer than 128 KiB: hand it over as a file")
+    if any(not name or "=" in name for name in job.env):
+        raise ValueError("a variable of Job.env has no name, or a = in it")
+    for name in (*job.files, *job.keep_files):
+        check_name(name)
+    limits = job.limits
+    if (
+        min(limits.wall, limits.cpu, limits.memory, limits.pids, limits.disk) <= 0
+        or min(limits.file_size, limits.output, limits.result) < 0
+    ):
+        raise ValueError(f"every limit must be positive: {limits}")
+
+
+def check_name(name: str) -> None:
+    """Raise ValueError unless ``name`` is a plain relative path: no empty part, no ``.`` or ``..``, no NUL, each part within 255 bytes."""
+    parts = name.split("/")
+    if any(part in {"", ".", ".."} or "\0" in part or len(part.encode(errors="surrogateescape")) > 255 for part in parts):
+        raise ValueError(f"not a relative path within the working directory: {name!r}")
+
+
+def _order(job: Job, tier: Tier) -> Order:
+    limits: Limits = job.limits
+    own = {}
+    if job.results:
+        own["RESULT_FD"] = str(RESULT_FD)
+    if job.requests:
+        own["REQUEST_FD"] = str(REQUEST_FD)
+    return Order(
+        tier=tier,
+        argv=list(job.argv),
+        env={**VARIABLES, **job.env, **own},
+        cpu=limits.cpu,
+        memory=limits.memory,
+        pids=limits.pids,
+        file_size=limits.file_size,
+        open_files=max(limits.open_files, 16),
+        disk=limits.disk,
+        backup=limits.wall + GRACE,
+        result=job.results,
+        request=job.requests,
+        keep=list(job.keep_files),
+        keep_bytes=limits.result,
+        files=[(name, len(content)) for name, content in job.files.items()],
+    )
+
+
+def _stdin(content: bytes) -> int:
+    return memory_file("stdin", [content]) if content else os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)

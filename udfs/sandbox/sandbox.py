@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import struct
 import threading
 import time
@@ -10,8 +12,9 @@ from types import TracebackType
 from typing import Self
 
 from schemas.errors import VerilakeError
-from udfs.sandbox.process import Ending, Process
-from udfs.sandbox.spec import Answer, Job, Limits, Outcome, Status, Tier
+from udfs.sandbox.order import Ending
+from udfs.sandbox.process import Launcher, Process
+from udfs.sandbox.spec import ISOLATED, Answer, Job, Limits, Outcome, Status, Tier
 from udfs.sandbox.streams import Streams
 
 
@@ -20,25 +23,51 @@ class SandboxUnavailableError(VerilakeError):
 
     exit_code = 2
 
+    @classmethod
+    def from_reasons(cls, reasons: list[str]) -> SandboxUnavailableError:
+        """No tier could be had; each reason says of one tier why."""
+        return cls(
+            "programs cannot be run safely on this machine. Install bubblewrap (apt-get install bubblewrap) and allow user namespaces, or allow"
+            f" tier D by name, which isolates nothing. What was tried: {'; '.join(reasons)}"
+        )
+
+
+#: Imports, writes and reports, as every program does.
+_NO_OP = Job(
+    (*ISOLATED, "-c", "import os, json; open('probe', 'w').close(); os.write(int(os.environ['RESULT_FD']), b'ok')"),
+    limits=Limits(wall=30.0),
+    results=True,
+)
+
 
 class Sandbox:
     """Runs jobs in one tier; safe to use from many threads at once."""
 
-    def __init__(self, tier: Tier) -> None:
-        self.tier = tier
+    def __init__(self, tier: Tier, launcher: Launcher) -> None:
+        self.tier, self._launcher = tier, launcher
 
     @classmethod
-    def probe(cls, *, allow_weaker: bool = False) -> Sandbox:
+    def probe(cls, *, allow_weaker: bool = False, ro_paths: tuple[str, ...] = (), tiers: tuple[Tier, ...] = ("A", "B", "C")) -> Sandbox:
         """The best tier that runs a no-op here.
 
         Args:
             allow_weaker: take tier D (rlimits alone: no isolation at all) rather than refuse.
+            ro_paths: paths of this machine that programs may read, at the same place inside; say a folder of installed packages.
+            tiers: those to try, best first.
 
         Raises:
             SandboxUnavailableError: only tier D is left and it was not allowed.
         """
-        del allow_weaker
-        return cls("B")
+        tiers = (*tiers, "D") if allow_weaker and "D" not in tiers else tiers
+        launcher = Launcher(ro_paths, shutil.which("bwrap"))
+        reasons = []
+        for tier in tiers:
+            sandbox = cls(tier, launcher)
+            outcome = sandbox.run(_NO_OP)
+            if outcome.status == "ok" and outcome.result == b"ok":
+                return sandbox
+            reasons.append(f"{tier}: {outcome.reason or outcome.status} {_first_line(outcome.stderr)}".strip())
+        raise SandboxUnavailableError.from_reasons(reasons)
 
     def run(self, job: Job) -> Outcome:
         """Run a job to its end; when this returns, nothing of it is left.
@@ -46,11 +75,12 @@ class Sandbox:
         Never raises for anything that the program does; what goes wrong on our side is ``sandbox_error``.
         """
         try:
-            running = _Running(job, self.tier)
+            running = _Running(job, self.tier, self._launcher)
         except OSError as error:
             return _failed(self.tier, f"the sandbox did not start: {error}")
         try:
-            running.streams.follow(running.process, running.started + job.limits.wall)
+            if not running.over:
+                running.streams.follow(running.process, running.started + job.limits.wall)
             return running.outcome()
         finally:
             running.close()
@@ -62,7 +92,7 @@ class Sandbox:
         """
         if not (job.requests and job.results):
             raise ValueError("a session needs Job(requests=True, results=True)")
-        return Session(job, self.tier)
+        return Session(job, self.tier, self._launcher)
 
 
 class Session:
@@ -72,13 +102,13 @@ class Session:
     on the result descriptor is its answer. Calls are made one at a time.
     """
 
-    def __init__(self, job: Job, tier: Tier) -> None:
+    def __init__(self, job: Job, tier: Tier, launcher: Launcher) -> None:
         self._job, self._tier = job, tier
         self._lock = threading.Lock()
         self._outcome: Outcome | None = None
         self._running: _Running | None = None
         try:
-            self._running = _Running(job, tier)
+            self._running = _Running(job, tier, launcher)
         except OSError as error:
             self._outcome = _failed(tier, f"the sandbox did not start: {error}")
 
@@ -93,20 +123,21 @@ class Session:
         with self._lock:
             if self._running is None:
                 return self._gone(time.monotonic())
-            begun, streams = time.monotonic(), self._running.streams
+            begun, running, limits = time.monotonic(), self._running, self._job.limits
+            streams = running.streams
             streams.request(struct.pack(">I", len(payload)) + payload)
-            deadline = min(begun + wall, self._running.started + self._job.limits.wall)
-            if streams.follow(self._running.process, deadline, lambda: _frame(streams.result, self._job.limits) is not None):
-                self._end()
+            deadline = min(begun + wall, running.started + limits.wall)
+            gone = running.over or streams.follow(running.process, deadline, lambda: _frame(streams.result, limits) is not None)
+            size = _frame(streams.result, limits)
+            if size is None or size > limits.result:
+                self._end(None if gone else "output_limit")
                 return self._gone(begun)
-            size = _frame(streams.result, self._job.limits) or 0
-            if size > self._job.limits.result:
-                self._end("output_limit")
-                return self._gone(begun)
-            payload = bytes(streams.result[4 : 4 + size])
+            answer = bytes(streams.result[4 : 4 + size])
             del streams.result[: 4 + size]
             stdout, stderr = streams.take()
-            return Answer("ok", payload, stdout, stderr, time.monotonic() - begun)
+            if gone:
+                self._end()
+            return Answer("ok", answer, stdout, stderr, time.monotonic() - begun)
 
     def close(self) -> Outcome:
         """End the program if it still runs; when this returns, nothing of it is left."""
@@ -140,11 +171,14 @@ class Session:
 class _Running:
     """A started program with its streams."""
 
-    def __init__(self, job: Job, tier: Tier) -> None:
+    def __init__(self, job: Job, tier: Tier, launcher: Launcher) -> None:
         self.job, self.tier = job, tier
-        self.process = Process(job)
-        self.started = time.monotonic()
+        self.process = Process(job, tier, launcher)
         self.streams = Streams(job.limits, *self.process.pipes)
+        self.over = not self.process.wait_for_start()
+        if self.over:
+            self.streams.rest()
+        self.started = time.monotonic()
 
     def outcome(self) -> Outcome:
         """What became of it, once it is gone."""
@@ -163,8 +197,8 @@ class _Running:
             ending.cpu,
             ending.max_rss,
             self.tier,
-            ending.files,
-            ending.error,
+            self.process.files,
+            ending.error and f"{ending.error} {_first_line(stderr)}".strip(),
         )
 
     def close(self) -> None:
@@ -172,17 +206,28 @@ class _Running:
         self.process.close()
 
 
-def _status(ending: Ending, exceeded: str | None, limits: Limits) -> Status:
-    del limits
+def _status(ending: Ending, exceeded: Status | None, limits: Limits) -> Status:
+    """The one word for an ending; what was ours comes first, then what we ended, then what the kernel ended."""
     if ending.error is not None:
         return "sandbox_error"
     if exceeded is not None:
-        return exceeded  # type: ignore[return-value]  # Streams and Session set statuses only
-    if ending.signal == 24:
+        return exceeded
+    failed = ending.signal is not None or ending.returncode != 0
+    if ending.oom and failed:
+        return "oom"
+    # bubblewrap tells a signal as an exit code, which a program can also choose: without the time, it was not the bound.
+    if ending.signal in {signal.SIGXCPU, signal.SIGKILL} and ending.cpu >= 0.5 * limits.cpu:
         return "timeout_cpu"
+    if ending.pids and failed:
+        return "pids"
     if ending.signal is not None:
         return "killed"
     return "ok" if ending.returncode == 0 else "nonzero"
+
+
+def _first_line(stderr: bytes) -> str:
+    """The first line of what was printed, for a message of ours."""
+    return stderr[:300].decode(errors="replace").partition("\n")[0]
 
 
 def _failed(tier: Tier, reason: str) -> Outcome:

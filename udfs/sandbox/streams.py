@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from udfs.sandbox.spec import Limits
+from udfs.sandbox.spec import Limits, Status
 
 CHUNK = 1 << 16
 
@@ -38,7 +38,7 @@ class Streams:
 
     def __init__(self, limits: Limits, stdout: int, stderr: int, result: int | None, request: int | None) -> None:
         self.limits = limits
-        self.exceeded: str | None = None
+        self.exceeded: Status | None = None
         self._printed = {stdout: bytearray(), stderr: bytearray()}
         self._stdout, self._stderr, self._result, self._request = stdout, stderr, result, request
         self._open = {fd for fd in (stdout, stderr, result) if fd is not None}
@@ -85,7 +85,7 @@ class Streams:
                 killed = True
                 program.kill()
             if any(fd == program.fd for fd, _ in events) and program.news():
-                self._rest()
+                self.rest()
                 return True
         return False
 
@@ -118,8 +118,8 @@ class Streams:
         except OSError:  # EPIPE: it will never read this
             self._pending = memoryview(b"")
 
-    def _rest(self) -> None:
-        """What still lies in the pipes after everybody who could write is gone."""
+    def rest(self) -> None:
+        """Take what still lies in the pipes after everybody who could write is gone."""
         for fd in tuple(self._open):
             while fd in self._open:
                 before = len(self.result) + sum(map(len, self._printed.values()))
