@@ -5,12 +5,14 @@ Every planned sample becomes exactly one row: sampled, or failed with its class.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 from jobs.context import JobContext, JobReport, JobRun
 from jobs.handoff.commits import delivered
-from jobs.handoff.plan import RunSpec
+from jobs.handoff.plan import RunSpec, run_of
 from jobs.handoff.policies import current_policy, find_checkpoint
+from jobs.handoff.pressure import hold_back, is_stale, newest_version
 from jobs.handoff.rollouts import planned_ingests, sample, sampling_settings, shard_items, worker_settings
 from jobs.lake.errors import MissingInputError
 from jobs.rounds import planned_policy
@@ -19,6 +21,9 @@ from schemas.gold.round_plan import ROUND_PLAN
 from schemas.ids import content_id
 from schemas.silver.documents import DOCUMENTS
 from udfs.reader.checkpoint import ENGINE, ENGINE_VERSION, Checkpoint
+from udfs.store.run import PLAN
+
+_LOG = logging.getLogger("verilake.handoff")
 
 __all__ = ["current_policy", "run"]
 
@@ -84,14 +89,25 @@ def _spec(ctx: JobContext, job: JobRun, round_no: int, checkpoint: Checkpoint) -
 
 def _roll_out(ctx: JobContext, job: JobRun, spec: RunSpec, round_no: int, ingests: list[str]) -> None:
     checkpoint, planned = find_checkpoint(ctx, spec.policy_id or ""), planned_samples(ctx, round_no)
+    if not run_of(ctx, spec).store.exists(PLAN):
+        hold_back(ctx.workspace, ctx.config.handoff, round_no)
     sampled = sample(
         ctx, spec, lambda: shard_items(ctx, ctx.read(ROUND_PLAN, round_no)), planned.prompts, checkpoint, ingests, f"round {round_no}"
     )
     job.write(ROLLOUTS, lambda: delivered(ctx, sampled.run, sampled.commits))
     job.count(
         input=planned.samples, sampled=sampled.rows - sum(sampled.failures.values()), failed=sampled.failures,
-        prompts=planned.prompts, shards=len(sampled.commits),
+        prompts=planned.prompts, shards=len(sampled.commits), **_stale(ctx, spec, sampled.rows),
     )  # fmt: skip
+
+
+def _stale(ctx: JobContext, spec: RunSpec, rows: int) -> dict[str, int]:
+    """Samples that the trainer has left behind further than the bound by the time they are taken in: kept, and told."""
+    newest = newest_version(ctx.workspace)
+    if not is_stale(spec.policy_version, newest, ctx.config.handoff):
+        return {}
+    _LOG.warning("%d samples are of policy version %d, the newest is %d", rows, spec.policy_version, newest)
+    return {"stale": rows}
 
 
 def planned_samples(ctx: JobContext, round_no: int) -> Planned:

@@ -10,6 +10,7 @@ from pathlib import Path
 from jobs.care.closed import Closed
 from jobs.care.superseded import Freed
 from jobs.handoff.files import ATTEMPTS
+from jobs.handoff.gc import clear, garbage
 from jobs.lake.layout import Lake
 from jobs.workspace import Workspace
 from schemas.bronze.replies import REPLIES
@@ -34,6 +35,7 @@ def clear_runs(workspace: Workspace, lake: Lake, done: Closed, cutoff: datetime,
                 reach("maintain/run_unplanned")
                 shutil.rmtree(folder)
             continue
+        freed += _cleared(folder, name, dry_run=dry_run)
         leftovers = [place for place in _leftovers(folder) if _youngest(place) <= cutoff.timestamp()]
         if leftovers:
             freed.append(_measured(name, leftovers))
@@ -54,13 +56,22 @@ def _is_done(folder: Path, done: Closed, delivered: dict[str, set[str]]) -> bool
     return plan.program == "convert" and plan.run_id in delivered["convert"] and done.corpus
 
 
-def _leftovers(folder: Path) -> Iterator[Path]:
-    """Parts of attempts that came second, of shards that are committed; files of tasks and writers that died."""
+def _cleared(folder: Path, name: str, *, dry_run: bool) -> list[Freed]:
+    """What :mod:`jobs.handoff.gc` finds in a run that is needed: parts that no commit names."""
     run = HandoffRun(folder)
-    if (folder / PLAN).is_file():
-        yield from (place for sid in sorted(run.committed()) if (place := folder / "superseded" / sid).is_dir())
-        if (folder / ATTEMPTS).is_dir():
-            yield folder / ATTEMPTS
+    try:
+        found = garbage(run) if (folder / PLAN).is_file() else []
+    except (RunError, ValueError):
+        return []  # a person must look
+    if not dry_run:
+        clear(run, found)
+    return [Freed(name, len(found), sum(entry.size for entry in found))] if found else []
+
+
+def _leftovers(folder: Path) -> Iterator[Path]:
+    """Files of tasks and writers that died."""
+    if (folder / PLAN).is_file() and (folder / ATTEMPTS).is_dir():
+        yield folder / ATTEMPTS
     if (folder / ".tmp").is_dir() and any((folder / ".tmp").iterdir()):
         yield folder / ".tmp"
 

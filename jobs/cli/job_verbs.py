@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,13 +40,6 @@ _ROUND_VERBS = {
 }
 
 
-class Program(Enum):
-    """What workers run."""
-
-    CONVERT = "convert"
-    ROLLOUT = "rollout"
-
-
 def register(app: typer.Typer) -> None:
     """Add these verbs to the command."""
     app.command("ingest")(ingest)
@@ -56,7 +48,6 @@ def register(app: typer.Typer) -> None:
     app.command("plan")(plan)
     for name, (module, help_text) in _ROUND_VERBS.items():
         app.command(name, help=help_text)(_round_verb(module))
-    app.command("work")(work)
     app.command("run")(run)
 
 
@@ -141,27 +132,6 @@ def plan(
     report = _job("plan_round")(ctx, round_no, policy_id=current_policy(ctx))
     output.report(report)
     output.result(report_json(report))
-
-
-def work(
-    program: Annotated[Program, typer.Argument(help="convert or rollout.")],
-    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes; default: work.workers.")] = None,
-    workspace: WorkspaceFlag = HERE,
-    conf: ConfFlag = None,
-    overrides: SetFlag = None,
-    as_json: JsonFlag = False,
-) -> None:
-    """Run worker processes here until every open hand-off run of a program is drained; a job elsewhere takes in what they commit."""
-    from jobs.handoff.drain import drain, open_runs
-
-    output, ctx = Output(as_json), open_context(workspace, conf, overrides)
-    settings = ctx.config.work if workers is None else ctx.config.work.model_copy(update={"workers": workers})
-    runs = open_runs(ctx.workspace.handoff_root / program.value)
-    with LoopProgress(output.console) as progress:
-        for held in runs:
-            drain(held, settings, progress.shards)
-    output.console.print(f"{len(runs)} runs of {program.value} drained" if runs else f"no open run of {program.value}", markup=False)
-    output.result({"drained": [held.plan.run_id for held in runs]})
 
 
 def run(

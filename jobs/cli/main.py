@@ -24,6 +24,7 @@ from jobs.cli import (
     setup_verbs,
     track_verbs,
     train_verbs,
+    work_verbs,
 )
 from jobs.logs import set_up_logging
 from schemas.errors import VerilakeError
@@ -49,6 +50,7 @@ def _root(
 for verbs in (
     setup_verbs,
     job_verbs,
+    work_verbs,
     dedup_verbs,
     decontaminate_verbs,
     publish_verbs,

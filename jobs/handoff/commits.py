@@ -53,7 +53,7 @@ def collect(ctx: JobContext, run: HandoffRun) -> list[Commit]:
         reasons: dict[str, str] = {}
         # Each refusal uses up an attempt; after that a worker commits the rest as failed, and once more may be refused.
         for _ in range(2 * run.plan.max_attempts + 1):
-            drain(run, ctx.config.work, ctx.progress)
+            _drain(ctx, run)
             reasons = _refuse(run, verify(ctx, run))
             if not reasons:
                 break
@@ -63,6 +63,13 @@ def collect(ctx: JobContext, run: HandoffRun) -> list[Commit]:
         listed = _write_ahead(run)
     reach(f"handoff/{run.plan.program}/written_ahead")
     return [_listed_commit(run, name) for name in listed.commits]
+
+
+def _drain(ctx: JobContext, run: HandoffRun) -> None:
+    if ctx.config.work.launcher == "spark":
+        drain(run, ctx.config.work, ctx.progress, lambda: ctx.spark)
+    else:
+        drain(run, ctx.config.work, ctx.progress)
 
 
 def verify(ctx: JobContext, run: HandoffRun) -> dict[str, str]:

@@ -1,21 +1,24 @@
-"""Worker processes for a run, on this machine: started, watched, waited for. Any other launcher may serve the same run at the same time."""
+"""Worker processes for a run: started, watched, waited for. Any other launcher may serve the same run at the same time."""
 
 from __future__ import annotations
 
 import json
 import logging
 import os
+import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 
-import schemas
+from jobs.handoff.command import worker_command, worker_environment
 from jobs.handoff.errors import HandoffError
+from jobs.handoff.runs import open_shards
 from schemas.conf import Work
 from udfs.store.run import HandoffRun
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _LOG = logging.getLogger("verilake.handoff")
 _DRAINED, _STOPPED, _DEAD = 0, 4, 5
@@ -27,55 +30,51 @@ _EVERY = 5.0
 Progress = Callable[[str, int, int], None]
 
 
-def drain(run: HandoffRun, work: Work, progress: Progress) -> None:
+def drain(run: HandoffRun, work: Work, progress: Progress, session: Callable[[], SparkSession] | None = None) -> None:
     """Start workers and wait until every shard has ended; returns at once where all have.
 
-    Workers are started by ``python -m gpu_workers``, in processes of their own: jobs never import them. They end when this
-    process ends.
+    Workers are processes of their own, here or on a cluster: jobs never import them. They end when this process ends.
+
+    Args:
+        run: a planned run.
+        work: how many, started by whom, with which interpreter.
+        progress: told how many shards have ended.
+        session: where launcher spark may start them.
 
     Raises:
         HandoffError: workers were stopped, refused the run, or left shards that cannot be worked.
     """
-    plan, left = run.plan, _left(run)
+    plan, left = run.plan, open_shards(run)
     if not left:
-        return _judge(run, _DEAD if run.dead() else _DRAINED, None)
+        return _judge(run, _DEAD if run.dead() else _DRAINED, "", "")
     _LOG.info("%s run %s: %d of %d shards open, %d workers", plan.program, plan.run_id[:12], len(left), len(plan.shards), work.workers)
+    if work.launcher == "spark" and session is not None:
+        from jobs.handoff.spark_launcher import drain_on_spark
+
+        code, said = drain_on_spark(session(), run, work, progress)
+        return _judge(run, code, "stderr of the tasks", said)
+    return _drain_here(run, work, progress)
+
+
+def _drain_here(run: HandoffRun, work: Work, progress: Progress) -> None:
     log = run.files.path("logs") / f"workers-{os.getpid()}-{time.time_ns()}.jsonl"
     log.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "gpu_workers", "--run", run.store.uri, "--workers", str(work.workers)]
-    with (
-        log.open("wb") as errors,
-        subprocess.Popen(
-            [*command, "--worker-id", "local", "--parent", str(os.getpid())],
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            env=_environment(),
-        ) as process,
-    ):
+    command = worker_command(work.python, run.store.uri, work.workers, socket.gethostname())
+    with log.open("wb") as errors, _started(command, errors) as process:
         try:
-            _follow(process, plan.program, progress)
+            _follow(process, run.plan.program, progress)
         finally:
             if process.poll() is None:
                 process.terminate()
-    return _judge(run, process.returncode, log)
+    lines = log.read_text("utf-8", "replace").splitlines()
+    return _judge(run, process.returncode, str(log), lines[-1] if lines else "(empty)")
 
 
-def open_runs(folder: Path) -> list[HandoffRun]:
-    """Planned runs below ``handoff/<program>`` that still have open shards, in order of their names."""
-    planned = [HandoffRun(path) for path in sorted(folder.glob("run=*")) if (path / "plan" / "plan.json").is_file()]
-    return [run for run in planned if _left(run)]
-
-
-def _left(run: HandoffRun) -> set[str]:
-    return set(run.plan.shards) - run.committed() - run.dead()
-
-
-def _environment() -> dict[str, str]:
-    """This process's, with the place of the rooms on the path: a checkout, an installation or the zip."""
-    root = str(Path(schemas.__file__).parents[1])
-    path = os.environ.get("PYTHONPATH")
-    return {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{path}" if path else root}
+def _started(command: list[str], errors: IO[bytes]) -> subprocess.Popen[str]:
+    try:
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=worker_environment())
+    except OSError as error:
+        raise HandoffError.from_interpreter(command[0], str(error)) from error
 
 
 def _follow(process: subprocess.Popen[str], program: str, progress: Progress) -> None:
@@ -107,14 +106,13 @@ def _event(line: str) -> dict[str, Any] | None:
     return event if isinstance(event, dict) and "rows" in event else None
 
 
-def _judge(run: HandoffRun, code: int, log: Path | None) -> None:
+def _judge(run: HandoffRun, code: int, log: str, tail: str) -> None:
     root = run.store.uri
     if code == _DEAD:
         dead = sorted(run.dead())
         letter = run.dead_letter(dead[0]) if dead else None
         raise HandoffError.from_dead(root, dead, letter.reason if letter is not None else "see dead/")
     if code == _STOPPED:
-        raise HandoffError.from_stopped(root, len(_left(run)))
+        raise HandoffError.from_stopped(root, len(open_shards(run)))
     if code != _DRAINED:
-        lines = log.read_text("utf-8", "replace").splitlines() if log is not None else []
-        raise HandoffError.from_workers(root, code, str(log), lines[-1] if lines else "(empty)")
+        raise HandoffError.from_workers(root, code, log, tail)

@@ -29,6 +29,16 @@ class HandoffError(VerilakeError):
         )
 
     @classmethod
+    def from_stage(cls, run_dir: str, detail: str) -> HandoffError:
+        """Spark ended the stage of workers."""
+        return cls(f"{run_dir}: Spark gave the workers' stage up: {detail}. What is committed stays; run the job again, it goes on.")
+
+    @classmethod
+    def from_interpreter(cls, python: str, detail: str) -> HandoffError:
+        """The workers' interpreter cannot be started."""
+        return cls(f"{python}: cannot be started: {detail}. Set work.python to the interpreter that carries the workers' engine.")
+
+    @classmethod
     def from_refused(cls, run_dir: str, shard: str, reason: str) -> HandoffError:
         """A commit that is refused however often it is made."""
         return cls(f"{run_dir}: commits of shard {shard} are refused again and again: {reason}. See quarantine/ there.")
@@ -39,3 +49,14 @@ class HandoffError(VerilakeError):
         return cls(
             f"{run_dir}: planned with fingerprint {planned}, this job has {wanted}. Delete the directory if nothing reads it any more."
         )
+
+
+class UnknownRunError(VerilakeError):
+    """A run that this workspace does not hold."""
+
+    exit_code = 3
+
+    @classmethod
+    def from_prefix(cls, prefix: str, found: int) -> UnknownRunError:
+        """None, or several, begin so."""
+        return cls(f"--run {prefix}: {found or 'no'} hand-off runs begin so. `verilake handoff status` lists them.")

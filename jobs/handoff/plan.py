@@ -102,4 +102,5 @@ def _plan(ctx: JobContext, spec: RunSpec, rows: dict[str, int]) -> RunPlan:
         policy_id=spec.policy_id,
         policy_version=spec.policy_version,
         fingerprint=spec.fingerprint,
+        max_uncommitted_bytes=ctx.config.handoff.max_uncommitted_mb * 2**20,
     )

@@ -1,0 +1,29 @@
+"""How a worker is started, by whichever launcher: ``python -m gpu_workers`` with the interpreter that the configuration names."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import schemas
+
+
+def worker_command(python: str, root: str, workers: int, worker_id: str) -> list[str]:
+    """The command that drains a run with ``workers`` processes, which end when this process ends.
+
+    Args:
+        python: interpreter; empty for this one.
+        root: the run.
+        workers: processes.
+        worker_id: prefix of their names.
+    """
+    start = [python or sys.executable, "-m", "gpu_workers", "--run", root]
+    return [*start, "--workers", str(workers), "--worker-id", worker_id, "--parent", str(os.getpid())]
+
+
+def worker_environment() -> dict[str, str]:
+    """This process's, with the place of the rooms on the path: a checkout, an installation or the zip."""
+    root = str(Path(schemas.__file__).parents[1])
+    path = os.environ.get("PYTHONPATH")
+    return {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{path}" if path else root}
