@@ -2,7 +2,7 @@
 
 Text in ASCII is read 64 bytes at a time: a mask of letters and digits, whose changes are the edges of words, then words by eight bytes,
 then every further step for all words or shingles of a document at once, so that the compiler uses all lanes. Other text goes byte by
-byte. Compiled in memory only (``cache=False``): modules may lie in a zip under a random path, and HOME may not be writable.
+byte. ``cache=False``, for ``object_code`` keeps what is compiled: numba's cache cannot where modules lie in a zip under a random path.
 All arithmetic is forced to its width by explicit casts, because numba widens mixed operands.
 """
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from udfs.dedup.lanes import BLOCK, horner8, load64, trailing_zeros, word_bits
 from udfs.dedup.mix import F32_1, F32_2, F64_1, F64_2, GRAM_BASE, TOKEN_BASE, TOKEN_SEED
+from udfs.dedup.object_code import kept
 from udfs.text.buffers import TextBuffer, ascii_rows
 from udfs.text.charclass import ALONE, SEPARATOR, WORD, class_table
 
@@ -162,6 +163,7 @@ def _minima(mixed, count, a, b, out):  # type: ignore[no-untyped-def]  # noqa: A
         out[k] = least
 
 
+@kept
 @numba.njit(cache=False, nogil=True)
 def _batch_tokens(data, starts, ends, plain, tables, edges, hashes, chars, offsets):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     for row in range(len(starts)):
@@ -169,6 +171,7 @@ def _batch_tokens(data, starts, ends, plain, tables, edges, hashes, chars, offse
         offsets[row + 1] = at + _tokens(data, starts[row], ends[row], plain[row], tables, edges, hashes[at:], chars[at:])
 
 
+@kept
 @numba.njit(cache=False, nogil=True)
 def _batch_shingles(data, starts, ends, plain, tables, n, edges, hashes, chars, out, offsets):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     for row in range(len(starts)):
@@ -180,6 +183,7 @@ def _batch_shingles(data, starts, ends, plain, tables, n, edges, hashes, chars, 
             out[i] = fmix64(out[i])
 
 
+@kept
 @numba.njit(cache=False, nogil=True)
 def _batch_signatures(data, starts, ends, plain, tables, n, edges, hashes, chars, grams, mixed, a, b, out, counts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     for row in range(len(starts)):
@@ -228,6 +232,7 @@ def signatures(text: TextBuffer, n: int, a: NDArray[np.uint32], b: NDArray[np.ui
     return out, counts
 
 
+@kept
 @numba.njit(cache=False, nogil=True)
 def _batch_squeezed(data, starts, ends, blanks, out, offsets):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     at = 0
@@ -278,6 +283,7 @@ def squeezed(text: TextBuffer) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     return out, offsets
 
 
+@kept
 @numba.njit(cache=False, nogil=True)
 def shared(left, right):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """How many members two ascending sets have in common."""

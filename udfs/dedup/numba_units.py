@@ -6,6 +6,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from udfs.dedup.object_code import kept
+
 
 @numba.njit(cache=False, nogil=True)
 def _shared(sets, low, high, other, end, needed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
@@ -48,6 +50,7 @@ def _best(hits, touched, count):  # type: ignore[no-untyped-def]  # noqa: ANN001
     return found
 
 
+@kept
 @numba.njit(cache=False, nogil=True)
 def decide(sets, offsets, buckets, n_buckets, units, fixed, threshold, tries, exact, leaders):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """For every row the kept row that it repeats, or -1, and how many shingles they share.
