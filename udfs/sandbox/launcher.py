@@ -82,9 +82,14 @@ def main(sock_fd: int, parent: int, settings: str) -> None:
 
 
 def _settle(settings: dict[str, object], watch: int) -> House:
-    """Find out what can be had here, and lay the tree."""
-    from udfs.sandbox import stage
+    """Find out what can be had here, and lay the tree; import whatever a run needs, so that no run pays for it."""
+    import fcntl  # noqa: F401
+    import gc
+    import resource  # noqa: F401
 
+    from udfs.sandbox import bubblewrap, confine, stage  # noqa: F401
+
+    gc.disable()
     kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
     groups = Groups.find()  # before the namespace: its folders are those of the machine
     first_user = _reserve_users() if os.geteuid() == 0 else None
@@ -98,6 +103,7 @@ def _settle(settings: dict[str, object], watch: int) -> House:
         place.mkdir(mode=0o711)
     life = os.pipe()
     os.set_inheritable(life[1], False)
+    gc.freeze()  # pages that hold it stay shared with the supervisors
     interpreter = (str(settings["inside"]), str(settings["outside"]))
     environment = dict(settings["environment"])  # type: ignore[call-overload]  # JSON
     bwrap = settings["bwrap"]
