@@ -1,0 +1,303 @@
+"""Engine ``vllm``: a model in this worker's own AsyncLLM; the only module that imports vLLM.
+
+What is set, and why (G§1): one request a draw with a seed of its own (a seed given to n samples makes siblings of neighbouring
+prompts equal); log-probabilities of the distribution that was sampled from, of the drawn token alone, looked up by its id; prompts
+as tokens, rendered here; prefixes shared under the weights' ordinal only, because a reload leaves the cache as it was; every token
+with the weights that drew it. Output comes in steps of some tokens, so that a watchdog sees progress.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from gpu_workers.engines.engine import EngineDeadError, Generation, Identity, Request, Sampling, unheard
+from gpu_workers.engines.options import EngineOptions
+from gpu_workers.engines.reaper import watch_this_process
+from gpu_workers.engines.rendering import AddBos, ChatRenderer, RenderError
+from gpu_workers.errors import RefusedRunError
+
+ENGINE = "vllm"
+#: Tokens of a draw that are reported together.
+STEP = 32
+#: vLLM raises temperatures between 0 and this one without a word; its log-probabilities would be of another distribution.
+LOWEST_TEMPERATURE = 0.01
+#: Log-probabilities above 0 by no more than float32's rounding are 0.
+_ROUNDING = 1e-4
+
+
+class VllmOptions(EngineOptions):
+    """Options of engine ``vllm`` on this machine.
+
+    Attributes:
+        model: directory of a checkpoint, where the plan carries none.
+        dtype: of the weights; ``auto`` is the checkpoint's own.
+        max_model_len: longest prompt and response together; None: the model's own.
+        kv_cache_gib: memory of the key-value cache; None: what vLLM takes by itself (on CPU almost all of the machine's memory).
+        gpu_memory_utilization: share of a GPU's memory.
+        tensor_parallel_size: GPUs of one engine.
+        enforce_eager: no compilation: slower, ready sooner.
+        chat_template: file with a template to use instead of the tokenizer's.
+        add_bos: see :class:`gpu_workers.engines.rendering.ChatRenderer`.
+    """
+
+    in_flight: int = Field(default=256, ge=1)
+    model: str = ""
+    dtype: str = "auto"
+    max_model_len: int | None = None
+    kv_cache_gib: float | None = None
+    gpu_memory_utilization: float = 0.9
+    tensor_parallel_size: int = 1
+    enforce_eager: bool = False
+    chat_template: str = ""
+    add_bos: AddBos = "auto"
+
+
+class VllmEngine:
+    """One model."""
+
+    def __init__(self, options: VllmOptions, model: str, version: int = 0) -> None:
+        """Load nothing yet.
+
+        Args:
+            options: of this machine.
+            model: directory of the checkpoint, in Hugging Face's layout.
+            version: ordinal of its weights.
+        """
+        self.identity = Identity(ENGINE, "", model, options.dtype, "processed")
+        self.progress: Callable[[], None] = unheard
+        self.vocab = 0
+        self._options, self._model, self._version = options, model, version
+        self._llm: Any = None
+        self._renderer: ChatRenderer | None = None
+        self._reaper: subprocess.Popen[bytes] | None = None
+        self._calls = 0
+
+    async def open(self) -> None:
+        """Load the model; its processes end with this one.
+
+        Raises:
+            RefusedRunError: vLLM is not there, or cannot run this model here.
+        """
+        if not (Path(self._model) / "config.json").is_file():
+            raise RefusedRunError(f"{self._model}: no checkpoint in Hugging Face's layout (no config.json).")
+        for name, value in _ENVIRONMENT.items():
+            os.environ.setdefault(name, value)
+        self._reaper = watch_this_process()
+        try:
+            self._llm = self._start()
+            await self._llm.update_weight_version(str(self._version))
+        except ImportError as error:
+            raise RefusedRunError(f"engine {ENGINE}: {error}. Build its environment: make setup-vllm.") from error
+        except Exception as error:  # vLLM raises bare RuntimeError, ValueError, OSError ... from a dozen places while it loads
+            await self.close()
+            raise RefusedRunError(f"engine {ENGINE} cannot load {self._model}: {type(error).__name__}: {error}") from error
+
+    def _start(self) -> Any:
+        import vllm
+        from vllm.engine.arg_utils import AsyncEngineArgs
+        from vllm.v1.engine.async_llm import AsyncLLM
+
+        options = self._options
+        cache = None if options.kv_cache_gib is None else int(options.kv_cache_gib * 2**30)
+        arguments = AsyncEngineArgs(
+            model=self._model, dtype=options.dtype, max_model_len=options.max_model_len, max_num_seqs=options.in_flight,
+            logprobs_mode="processed_logprobs", kv_cache_memory_bytes=cache, gpu_memory_utilization=options.gpu_memory_utilization,
+            tensor_parallel_size=options.tensor_parallel_size, enforce_eager=options.enforce_eager, enable_prefix_caching=True,
+            disable_log_stats=True,
+            generation_config="vllm",  # the checkpoint's defaults for sampling are not the plan's
+        )  # fmt: skip
+        llm = AsyncLLM.from_engine_args(arguments)
+        template = Path(options.chat_template).read_text("utf-8") if options.chat_template else None
+        self._renderer = ChatRenderer(llm.get_tokenizer(), template, options.add_bos)
+        self.vocab = int(llm.model_config.get_vocab_size())
+        dtype = str(llm.model_config.dtype).removeprefix("torch.")
+        self.identity = Identity(ENGINE, vllm.__version__, self._model, dtype, "processed", self._renderer.template_sha256)
+        return llm
+
+    async def generate(self, request: Request) -> Generation:
+        """As :class:`gpu_workers.engines.engine.Engine`."""
+        begin = time.monotonic()
+        text: str | None = None
+        ids = request.prompt_token_ids
+        if 0.0 < request.sampling.temperature < LOWEST_TEMPERATURE:
+            return Generation.failed("prompt_invalid", f"temperature {request.sampling.temperature}: vLLM draws at no less than 0.01")
+        if ids is None:
+            try:
+                rendered = self._held_renderer().render(request.messages)
+            except RenderError as error:
+                return Generation.failed("prompt_invalid", str(error))
+            text, ids = rendered.text, rendered.token_ids
+        outputs = await self._run(request.key, ids, request.salt, lambda: _params(request.sampling, request.seed))
+        if isinstance(outputs, Generation):
+            return outputs
+        return _generation(outputs, ids, text, time.monotonic() - begin)
+
+    async def score(self, prompt_token_ids: tuple[int, ...], token_ids: tuple[int, ...], temperature: float) -> Generation:
+        """As :class:`gpu_workers.engines.engine.Engine`: one pass over prompt and tokens at temperature 1.
+
+        At any other temperature the pass yields the figures of the whole vocabulary, from which those at that temperature follow:
+        ln p_T(x) = ln p(x) / T - ln sum_v p(v)^(1/T). That is much to move: the tokens are scored some at a time.
+        """
+        if not token_ids:
+            return Generation("", "stop", prompt_token_ids=prompt_token_ids, token_ids=(), logprobs=())
+        if temperature <= 0.0:
+            return Generation.failed("prompt_invalid", f"temperature {temperature}: a greedy draw has no log-probability")
+        step = len(token_ids) if temperature == 1.0 else max(1, _MOVED // max(1, self.vocab))
+        values: list[float] = []
+        for first in range(0, len(token_ids), step):
+            part = token_ids[first : first + step]
+            made = await self._score(prompt_token_ids + token_ids[:first], part, temperature)
+            if isinstance(made, Generation):
+                return made
+            values += made
+        if not all(map(math.isfinite, values)):
+            return Generation.failed("malformed", "a log-probability is NaN or infinite")
+        return Generation("", "stop", prompt_token_ids=prompt_token_ids, token_ids=token_ids, logprobs=tuple(min(0.0, v) for v in values))
+
+    async def _score(self, prompt: tuple[int, ...], tokens: tuple[int, ...], temperature: float) -> list[float] | Generation:
+        def params() -> Any:
+            from vllm import SamplingParams
+            from vllm.sampling_params import RequestOutputKind
+
+            wanted = 0 if temperature == 1.0 else -1
+            return SamplingParams(
+                max_tokens=1, temperature=0.0, prompt_logprobs=wanted, output_kind=RequestOutputKind.FINAL_ONLY, detokenize=False
+            )
+
+        outputs = await self._run("score", prompt + tokens, "score", params)
+        if isinstance(outputs, Generation):
+            return outputs
+        rows = next(output.prompt_logprobs for output in outputs if output.prompt_logprobs is not None)[len(prompt) :]
+        if temperature == 1.0:
+            return [float(row[token].logprob) for row, token in zip(rows, tokens, strict=True)]
+        return [
+            tempered({i: entry.logprob for i, entry in row.items()}, token, temperature) for row, token in zip(rows, tokens, strict=True)
+        ]
+
+    async def load_policy(self, folder: str, version: int) -> None:
+        """As :class:`gpu_workers.engines.engine.Engine`; a checkpoint that does not fit leaves an engine that is of no use.
+
+        Raises:
+            EngineDeadError: the weights could not be taken whole.
+        """
+        try:
+            await self._llm.collective_rpc("reload_weights", kwargs={"weights_path": folder})
+            await self._llm.reset_prefix_cache()
+            await self._llm.update_weight_version(str(version))
+        except Exception as error:  # whatever it was, some of the weights may be new and some old
+            raise EngineDeadError(f"{folder}: {type(error).__name__}: {error}") from error
+        self._version = version
+
+    async def close(self) -> None:
+        """End the engine's processes."""
+        if self._llm is not None:
+            await asyncio.to_thread(self._llm.shutdown)
+            self._llm = None
+        if self._reaper is not None:
+            self._reaper.terminate()
+            self._reaper.wait()
+            self._reaper = None
+
+    async def _run(self, key: str, ids: tuple[int, ...], salt: str, params: Callable[[], Any]) -> list[Any] | Generation:
+        """All outputs of one request, or its failure."""
+        from vllm.exceptions import VLLMClientError
+        from vllm.inputs.engine import tokens_input
+        from vllm.v1.engine.exceptions import EngineDeadError as CoreDeadError
+
+        self._calls += 1
+        outputs: list[Any] = []
+        try:
+            prompt = tokens_input(list(ids), cache_salt=f"{self._version}:{salt}")
+            async for output in self._llm.generate(prompt, params(), f"{key}#{self._calls}"):
+                outputs.append(output)
+                self.progress()
+        except CoreDeadError as error:
+            raise EngineDeadError(str(error)) from error
+        except (VLLMClientError, ValueError, TypeError) as error:  # also what a schema that no grammar can hold raises
+            return Generation.failed("prompt_invalid", str(error))
+        except MemoryError as error:
+            return Generation.failed("oom", str(error))
+        except Exception as error:  # noqa: BLE001  # vLLM wraps what went wrong inside a request in EngineGenerateError, with the cause behind it
+            reason = f"{type(error.__cause__ or error).__name__}: {error.__cause__ or error}"
+            if isinstance(error.__cause__, MemoryError) or "out of memory" in reason.lower():
+                return Generation.failed("oom", reason)
+            if isinstance(error.__cause__, (VLLMClientError, ValueError)):
+                return Generation.failed("prompt_invalid", reason)
+            return Generation.failed("engine_error", reason, retryable=True)
+        return outputs
+
+    def _held_renderer(self) -> ChatRenderer:
+        if self._renderer is None:
+            raise EngineDeadError(f"engine {ENGINE} is not open")
+        return self._renderer
+
+
+#: Before vLLM is imported: nothing is fetched or reported, and stdout stays the worker's own.
+_ENVIRONMENT = {
+    "HF_HUB_OFFLINE": "1",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_LOGGING_LEVEL": "WARNING",
+    "VLLM_LOGGING_STREAM": "ext://sys.stderr",
+}
+#: Figures moved at once where a whole vocabulary is scored: some 100 MB of Python objects.
+_MOVED = 1 << 20
+
+
+def _params(sampling: Sampling, seed: int) -> Any:
+    from vllm import SamplingParams
+    from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
+
+    return SamplingParams(
+        n=1, seed=seed, temperature=sampling.temperature, top_p=sampling.top_p, top_k=max(0, sampling.top_k), min_p=sampling.min_p,
+        max_tokens=sampling.max_tokens, stop=list(sampling.stop), logprobs=0 if sampling.logprobs else None,
+        structured_outputs=None if sampling.schema is None else StructuredOutputsParams(json=sampling.schema),
+        output_kind=RequestOutputKind.DELTA, stream_interval=STEP,
+    )  # fmt: skip
+
+
+def _generation(outputs: list[Any], prompt_ids: tuple[int, ...], prompt_text: str | None, seconds: float) -> Generation:
+    """What the steps of one draw amount to."""
+    steps = [output.outputs[0] for output in outputs]
+    last = steps[-1]
+    ids = tuple(i for step in steps for i in step.token_ids)
+    raw = {"stop_reason": last.stop_reason} if last.stop_reason is not None else {}
+    if last.finish_reason == "abort":
+        return Generation.failed("aborted", f"aborted after {len(ids)} tokens", seconds=seconds, retryable=True)
+    if last.finish_reason not in ("stop", "length"):
+        return Generation.failed(
+            "engine_error", f"finish reason {last.finish_reason}", seconds=seconds, retryable=last.finish_reason == "error"
+        )
+    logprobs: tuple[float, ...] | None = None
+    if steps[0].logprobs is not None:
+        rows = [row for step in steps for row in step.logprobs or ()]
+        values = [float(row[token].logprob) for row, token in zip(rows, ids, strict=True)]
+        if not all(math.isfinite(value) and value <= _ROUNDING for value in values):
+            return Generation.failed("malformed", "a log-probability is NaN, infinite or above 0", seconds=seconds)
+        logprobs = tuple(min(0.0, value) for value in values)
+    return Generation(
+        "".join(step.text for step in steps), last.finish_reason, prompt_text=prompt_text, prompt_token_ids=prompt_ids, token_ids=ids,
+        logprobs=logprobs, weight_versions=_versions(last.weight_versions, len(ids)), prompt_tokens=len(prompt_ids),
+        cached_tokens=outputs[0].num_cached_tokens, completion_tokens=len(ids), seconds=seconds, raw=raw,
+    )  # fmt: skip
+
+
+def _versions(spans: list[Any] | None, count: int) -> tuple[int, ...] | None:
+    """The ordinal of the weights of each token; None where vLLM does not tell, or not of every token."""
+    versions = [int(span.version) for span in spans or () for _ in range(span.start, span.end)]
+    return tuple(versions) if len(versions) == count else None
+
+
+def tempered(logprobs: dict[int, float], token: int, temperature: float) -> float:
+    """Natural log of the probability of ``token`` at a temperature, from those of the whole vocabulary at temperature 1."""
+    scaled = [value / temperature for value in logprobs.values()]
+    top = max(scaled)
+    return logprobs[token] / temperature - top - math.log(math.fsum(math.exp(value - top) for value in scaled))
