@@ -33,9 +33,7 @@ def empty(root):
 def put(workspace, table, rows):
     """Append rows; what they do not name is empty or null."""
     held = pa.Table.from_pylist([filled(table, **row) for row in rows], schema=table.schema)
-    write_deltalake(
-        str(workspace.lake_root / table.path), held, mode="append", partition_by=[table.partition] if table.partition else None
-    )
+    write_deltalake(str(workspace.lake_root / table.path), held, mode="append", partition_by=[table.partition] if table.partition else None)
 
 
 def name(group, sample):
@@ -47,7 +45,9 @@ def samples(group, values, *, round_no=1, task_type="math", role="train", verdic
     """Trajectories and their outcome rows of one group; None = the verifier failed."""
     trajectories, rewards = [], []
     for at, value in enumerate(values):
-        verdict = verdicts[at] if verdicts else "error" if value is None else "correct" if value == 1.0 else "partial" if value else "incorrect"
+        verdict = (
+            verdicts[at] if verdicts else "error" if value is None else "correct" if value == 1.0 else "partial" if value else "incorrect"
+        )
         known = {key: found[at] if isinstance(found, list) else found for key, found in facts.items()}
         trajectories.append(
             {

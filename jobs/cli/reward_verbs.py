@@ -39,6 +39,9 @@ def rewards(
 
     output, opened = Output(as_json), Workspace.open(workspace)
     found = read_rewards(opened, round_no, load_config(opened.root, conf or (), overrides or ()).reward, against)
+    held = sorted(set(found.rows.facts["role"].to_pylist()))
+    if role is not None and role not in held:
+        raise typer.BadParameter(f"{role}: round {round_no} holds {', '.join(held)}", param_hint="--role")
     figures = reward_figures(found, role)
     output.console.print(render_rewards(found, figures))
     rows = None

@@ -66,9 +66,12 @@ def _ratios(found: RoundRewards, figures: Sequence[Figures]) -> list[RenderableT
     parts: list[RenderableType] = [
         grid, Text(f"bounds [{bounds.lower:g}, {bounds.upper:g}], {bounds.mode} by {bounds.level}", style="dim"),
     ]  # fmt: skip
-    for n, why in ((ratios.not_comparable, "re-scored at another temperature or with raw log-probabilities"), (ratios.failed, "failed")):
+    for n, why in (
+        (ratios.not_comparable, "re-scored at another temperature, or raw log-probabilities on one side"),
+        (ratios.failed, "whose re-scoring failed"),
+    ):
         if n:
-            parts.append(Text(f"{n:,} turns unknown: {why}", style="yellow"))
+            parts.append(Text(f"unknown: {n:,} turn{'s' if n > 1 else ''} {why}", style="yellow"))
     return parts
 
 

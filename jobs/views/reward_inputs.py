@@ -14,7 +14,7 @@ import pyarrow.dataset as ds
 from jobs.lake.errors import MissingInputError
 from jobs.views.reader import LakeReader
 from schemas.bronze.judgements import JUDGEMENTS
-from schemas.conf import Reward as Settings
+from schemas.conf_reward import Reward as Settings
 from schemas.silver.rewards import REWARDS
 from schemas.silver.trajectories import TRAJECTORIES
 from schemas.table import Table

@@ -13,7 +13,7 @@ from jobs.views.reader import LakeReader
 from jobs.views.reward_inputs import RoundRows, read_round
 from jobs.views.reward_ratios import Ratios, round_ratios
 from jobs.workspace import Workspace
-from schemas.conf import Reward as Settings
+from schemas.conf_reward import Reward as Settings
 from schemas.ids import content_id
 from udfs.rewards.composition import VIEW
 from udfs.rewards.round import Composed, Earlier, compose_round, merged, moments_of

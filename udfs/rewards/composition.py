@@ -59,15 +59,16 @@ def align_to(values: Sequence[float | None], keys: Sequence[str], moments: Mappi
         moments: of every key; may hold more values than are given here (a running window).
         clip: most standard deviations from 0.
     """
-    centres = {key: (found.mean, found.std) for key, found in moments.items()}
+    memo: dict[tuple[str, float], float | None] = {}  # rewards repeat
     scores: list[float | None] = []
     clipped: list[bool] = []
     for value, key in zip(values, keys, strict=True):
         score, cut = None, False
-        mean, std = centres[key]
-        if value is not None and known(value) and mean is not None and std is not None:
-            # A tiny spread may make a large ratio, and at the edge of float64 an infinite one; the clip bounds both.
-            score = (value - mean) / std if std > 0.0 else 0.0
+        if value is not None and known(value):
+            if (key, value) not in memo:
+                memo[key, value] = moments[key].score(value)
+            score = memo[key, value]
+        if score is not None:
             cut = abs(score) > clip
             score = max(-clip, min(clip, score))
         scores.append(score)

@@ -45,8 +45,7 @@ class Moments:
         counts = Counter(values)  # rewards repeat: most rounds hold a handful of different ones
         n = total = squares = 0
         for value, count in counts.items():
-            over, under = value.as_integer_ratio()
-            scaled = over << (_SHIFT + 1 - under.bit_length())  # under is a power of two
+            scaled = _scaled(value)
             n, total, squares = n + count, total + scaled * count, squares + scaled * scaled * count
         return cls(n, total, squares, min(counts, default=math.inf), max(counts, default=-math.inf))
 
@@ -73,3 +72,23 @@ class Moments:
         if self.constant:
             return 0.0
         return math.sqrt((self.n * self.squares - self.total * self.total) / (self.n * self.n << 2 * _SHIFT))
+
+    def score(self, value: float) -> float | None:
+        """How many standard deviations a finite value lies from the mean; None where there is no value, exactly 0.0 where all are equal.
+
+        From the exact sums, (n x - total) / sqrt(n squares - total^2): what shifts or scales all values without rounding them changes no
+        bit of it.
+        """
+        if not self.n:
+            return None
+        if self.constant:
+            return 0.0
+        above = self.n * _scaled(value) - self.total
+        size = math.sqrt(above * above / (self.n * self.squares - self.total * self.total))
+        return -size if above < 0 else size
+
+
+def _scaled(value: float) -> int:
+    """A finite value in units of 2**-1074."""
+    over, under = value.as_integer_ratio()
+    return over << (_SHIFT + 1 - under.bit_length())  # under is a power of two

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from schemas.conf import Reward as Settings
+from schemas.conf_reward import Reward as Settings
 from udfs.rewards.advantages import ESTIMATORS, group_advantages
 from udfs.rewards.composition import Aligned, align_to, align_to_range, compose, moments_by
 from udfs.rewards.functions import FORMAT_SHAPING, FUNCTIONS
@@ -113,21 +113,7 @@ def compose_round(raw: RawRewards, settings: Settings, earlier: Earlier | None =
     score_raw = [compose(one, two, weight) for one, two, weight in zip(verifier.values, judge.values, alpha, strict=True)]
     shaping = _shaping(raw, settings)
     score_shaped = [_with_terms(score, [rows[at] for rows in shaping.values()]) for at, score in enumerate(score_raw)]
-    advantages: dict[Estimator, Column] = {estimator: [] for estimator in ESTIMATORS}
-    zero_variance: list[bool | None] = []
-    choices: list[Choice] = []
-    for part in runs(raw.group):
-        size = part.stop - part.start
-        weight = alpha[part.start]  # one prompt, one task type
-        metrics = _weighty(raw, weight, part)
-        terms = [[None if row is None else row.value for row in rows[part]] for rows in shaping.values()]
-        for estimator, found in group_advantages(score_shaped[part], settings.framework, [*metrics, *terms]).items():
-            advantages[estimator] += found
-        held = [value for value in metrics[0] if value is not None and known(value)]
-        zero_variance += [all_equal(held) if held else None] * size
-        bounds = raw.bounds[part.start] if _decides(weight) else _JUDGE_BOUNDS
-        limits = settings.sampling
-        choices += [choose(metrics[0], limits.band, limits.margin, limits.weighting, bounds)] * size
+    advantages, zero_variance, choices = _compared(raw, alpha, score_shaped, shaping, settings)
     unknown = [None if score is not None else _why(raw, at, alpha[at]) for at, score in enumerate(score_raw)]
     return Composed(
         domain, alpha, verifier, judge, score_raw, score_shaped, unknown, shaping, advantages, zero_variance, choices
@@ -233,6 +219,27 @@ def _weighty(raw: RawRewards, alpha: float, part: slice) -> list[Column]:
     """Raw rewards that have weight in a group, the one that decides first."""
     held = [(raw.verifier[part], alpha), (raw.judge[part], 1.0 - alpha)]
     return [column for column, weight in (held if _decides(alpha) else reversed(held)) if weight > 0.0]
+
+
+def _compared(
+    raw: RawRewards, alpha: Sequence[float], scores: Column, shaping: Mapping[str, Sequence[Reward | None]], settings: Settings
+) -> tuple[dict[Estimator, Column], list[bool | None], list[Choice]]:
+    """Advantages, zero variance and dynamic sampling, group by group, repeated for each of its samples."""
+    advantages: dict[Estimator, Column] = {estimator: [] for estimator in ESTIMATORS}
+    zero_variance: list[bool | None] = []
+    choices: list[Choice] = []
+    limits = settings.sampling
+    for part in runs(raw.group):
+        size, weight = part.stop - part.start, alpha[part.start]  # one prompt, one task type
+        weighty = _weighty(raw, weight, part)
+        terms = [[None if row is None else row.value for row in rows[part]] for rows in shaping.values()]
+        for estimator, found in group_advantages(scores[part], settings.framework, [*weighty, *terms]).items():
+            advantages[estimator] += found
+        held = [value for value in weighty[0] if value is not None and known(value)]
+        zero_variance += [all_equal(held) if held else None] * size
+        bounds = raw.bounds[part.start] if _decides(weight) else _JUDGE_BOUNDS
+        choices += [choose(weighty[0], limits.band, limits.margin, limits.weighting, bounds)] * size
+    return advantages, zero_variance, choices
 
 
 def _why(raw: RawRewards, at: int, alpha: float) -> str:
