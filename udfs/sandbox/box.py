@@ -60,12 +60,17 @@ class Box:
             return None
         finally:
             os.close(folder)
-        with os.fdopen(fd, "rb") as file:
+        try:
             found = os.fstat(fd)
             # A second name may be of a file that the program could not read by itself.
             if not stat.S_ISREG(found.st_mode) or found.st_size > room or found.st_nlink > 1:
                 return None
-            return file.read(room)
+            with open(fd, "rb", closefd=False) as file:  # noqa: PTH123 - a descriptor
+                return file.read(room)
+        except OSError:
+            return None
+        finally:
+            os.close(fd)
 
     def remove(self) -> None:
         """Take everything away; what cannot be taken away is left to the end of the launcher."""

@@ -15,8 +15,9 @@ from typing import Any
 _HEAD = struct.Struct("=Q")
 #: Descriptors of a program: 0, 1, 2 as ever.
 RESULT_FD, REQUEST_FD = 3, 4
-#: Replies of the supervisor on the control socket.
-STARTED, KILL = b"started", b"kill"
+#: What the supervisor says first on the control socket; its ending comes as a descriptor. Whoever asked says nothing: it closes its half of
+#: the socket to have the run ended. (A word that nobody reads any more would turn the ending that waits on the other side into an error.)
+STARTED = b"started"
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import udfs
 from udfs.sandbox.interpreter import this_interpreter
-from udfs.sandbox.order import KILL, REQUEST_FD, RESULT_FD, STARTED, Ending, Order, memory_file, pack, unpack_ending
+from udfs.sandbox.order import REQUEST_FD, RESULT_FD, STARTED, Ending, Order, memory_file, pack, unpack_ending
 from udfs.sandbox.spec import Job, Limits, Tier
 
 #: Variables of every program; ``Job.env`` comes after them.
@@ -174,7 +174,7 @@ class Process:
     def kill(self) -> None:
         """Begin to end it; its ending follows as news."""
         with contextlib.suppress(OSError):
-            self._control.send(KILL)
+            self._control.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
         """Close the control socket; a program that still runs is ended by that. The pipes belong to whoever reads them."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from udfs.sandbox import kernel
 from udfs.sandbox.box import Box
 from udfs.sandbox.cgroup import Group
-from udfs.sandbox.order import KILL, STARTED, Ending, Order, pack, unpack_order
+from udfs.sandbox.order import STARTED, Ending, Order, pack, unpack_order
 
 if TYPE_CHECKING:
     from udfs.sandbox.launcher import House
@@ -114,7 +114,7 @@ class Run:
         deadline = time.monotonic() + self.order.backup
         while True:
             ready = {number for number, _ in poll.poll(max(0.0, deadline - time.monotonic()) * 1000)}
-            if not ready or ready & set(self.house.watched) or (control.fileno() in ready and control.recv(16) in {KILL, b""}):
+            if not ready or ready & set(self.house.watched) or control.fileno() in ready:
                 break
             if fd in ready:
                 break
