@@ -24,7 +24,7 @@ from schemas.silver.qa import QA
 from schemas.silver.qa_verdicts import QA_VERDICTS
 from udfs.extract import patterns
 from udfs.extract.candidate import normal
-from udfs.grading import grade
+from udfs.grading import VERIFIER, VERSION, grade
 
 pytestmark = pytest.mark.spark
 
@@ -202,7 +202,7 @@ def test_what_passes_becomes_tasks_and_sound_prompts(admitted):
     for task in tasks.values():
         assert task["origin"] == "ingest=i1"
         assert task["allowed_roles"] == (["eval", "canary"] if task["split"] == "eval" else ["train", "probe"])
-        assert task["verifier"] == "contract@1"
+        assert task["verifier"] == f"{VERIFIER}@{VERSION}"
         assert task["licence"] == "MIT"
     assert {tasks[row["qa_id"]]["stage"] for row in good[:3]} == {1}
     # a question is asked on one side of the split only

@@ -41,6 +41,7 @@ from schemas.silver.tokens import TOKENS
 from schemas.silver.trajectories import TRAJECTORIES
 from schemas.silver.trajectory_verdicts import TRAJECTORY_VERDICTS
 from tests.conftest import NOW
+from udfs.grading import VERIFIER, VERSION
 from udfs.trajectories.grading_batch import trajectory_id
 from udfs.trajectories.summary import sampling_hash
 
@@ -304,7 +305,7 @@ def test_training_rows(lake):
     assert Counter(r["prompt_id"] for r in pairs) == {"p-mixed": 2, "p-choice": 1, "p-form": 1, "p-sick": 1}
     mixed = [r for r in pairs if r["prompt_id"] == "p-mixed"]
     assert {(r["chosen"], r["rejected"]) for r in mixed} == {("Answer: Zürich", "Answer: Bern"), ("Answer: Zürich", "Answer: Basel")}
-    assert {(r["score_gap"], r["judged_by"]) for r in pairs} == {(1.0, "contract@1")}
+    assert {(r["score_gap"], r["judged_by"]) for r in pairs} == {(1.0, f"{VERIFIER}@{VERSION}")}
     rejected = {v["trajectory_id"] for v in rows_of(lake, TRAJECTORY_VERDICTS) if v["state"] == "rejected"}
     used = {r["trajectory_id"] for r in sft.values()} | {r[c] for r in pairs for c in ("chosen_trajectory_id", "rejected_trajectory_id")}
     assert used

@@ -7,6 +7,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from udfs.grading.characters import DASHES
+
 _MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905 - a list of words reads better as words
 _MONTH = {name: n for n, name in enumerate(_MONTHS, 1)} | {name[:3]: n for n, name in enumerate(_MONTHS, 1)} | {"sept": 9}
 _DAYS = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?"
@@ -21,7 +23,7 @@ _DAY_FIRST = re.compile(r"\A(\d{1,2})(?:st|nd|rd|th)?(?:\s+of)?[\s\-]+([a-z]{3,9
 _MONTH_FIRST = re.compile(r"\A([a-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?:(?:\s*,\s*|\s+)(\d{3,4}))?\Z")
 _MONTH_YEAR = re.compile(r"\A([a-z]{3,9})\.?[,\s]+(?:of\s+)?(\d{3,4})\Z")
 _YEAR = re.compile(r"\A(?:year\s+)?(\d{1,4})\Z")
-_DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"))
+_DASHES = str.maketrans(DASHES)
 #: No date is longer; longer answers are refused before any pattern sees them.
 MAX_DATE = 64
 

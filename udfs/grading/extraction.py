@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from udfs.grading.boxes import last_boxes
+
 #: A response without any marker is taken as the answer itself up to this many code points (or twice the gold, if that is more).
 SHORT_RESPONSE = 200
 #: Longest answer that is compared at all (or twice the gold): bounds every later step, however hostile the response.
@@ -25,6 +27,7 @@ _SHORT_MARK = re.compile(r"^[ \t>*_\-]{0,16}(?:A[ \t*]{0,8}:|####)\*{0,2}", re.M
 _THINK_END = "</think>"
 _FENCE = re.compile(r"\A```[A-Za-z]{0,16}\s{1,8}(.*?)\s{0,8}```\Z", re.DOTALL)
 _AFTER = "` \t\r\n*_"
+_AFTER_BOX = "` \t\r\n*_$.)]\\"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,17 @@ def _from_marks(response: str, marks: list[tuple[int, int]]) -> Extraction:
     return Extraction(text or None, tuple(flags))
 
 
+def _from_boxes(body: str, after: int) -> Extraction | None:
+    """The last box, where it ends after ``after``."""
+    boxes = last_boxes(body)
+    if boxes is None or boxes.end <= after:
+        return None
+    flags = ["multiple_answers"] if boxes.others else []
+    if body[boxes.end :].strip(_AFTER_BOX):
+        flags.append("answer_not_last")
+    return Extraction(", ".join(content.strip() for content in boxes.contents).strip() or None, tuple(flags))
+
+
 def _find_marks(body: str) -> list[tuple[int, int]]:
     """Spans of the ``Answer:`` markers: at the start of a line or after the end of a sentence."""
     marks = []
@@ -131,8 +145,14 @@ def _find_marks(body: str) -> list[tuple[int, int]]:
     return marks
 
 
+def _last_of(body: str, marks: list[tuple[int, int]]) -> Extraction | None:
+    """The marked line or the box, whichever comes last."""
+    boxed = _from_boxes(body, marks[-1][0] if marks else 0) if "\\boxed" in body else None
+    return boxed or (_from_marks(body, marks) if marks else None)
+
+
 def extract_answer(response: str, *, short_marks: bool = True, gold_length: int = 0) -> Extraction:
-    """The last ``Answer: ...`` line, else a JSON object's ``answer``, else the whole response where it is short.
+    r"""The last ``Answer: ...`` line or ``\boxed{...}``, else a JSON object's ``answer``, else the whole response where it is short.
 
     Args:
         response: the candidate's text; what stands before a closing ``</think>`` is left out.
@@ -146,12 +166,13 @@ def extract_answer(response: str, *, short_marks: bool = True, gold_length: int 
     cut = response.rfind(_THINK_END)
     body = response[cut + len(_THINK_END) :] if cut >= 0 else response
     marks = _find_marks(body)
-    found = _from_marks(body, marks) if marks else None
     stripped = body.strip()
-    found = found or _from_json(stripped)
-    if found is None and short_marks and ("A" in body or "#" in body):
-        marks = [m.span() for m in _SHORT_MARK.finditer(body)]
-        found = _from_marks(body, marks) if marks else None
+    found = _last_of(body, marks) if marks else _from_json(stripped)
+    if found is None:
+        short = [m.span() for m in _SHORT_MARK.finditer(body)] if short_marks and ("A" in body or "#" in body) else []
+        found = _last_of(body, short)
+    elif found.text is not None and "\\boxed" in found.text:  # a box within the marked line or the JSON value
+        found = _from_boxes(found.text, 0) or found
     if found is None:
         limit = max(SHORT_RESPONSE, 2 * gold_length)
         return Extraction(None, ("overlong",)) if len(stripped) > limit else Extraction(stripped or None)

@@ -10,16 +10,14 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
+from udfs.grading.characters import DASHES, SUPERSCRIPT, SUPERSCRIPTS, VULGAR
 from udfs.grading.units import canonical_unit, is_known_unit, relate
 
 #: Longest digit run and largest exponent that are read: more is no answer, and exact arithmetic must stay cheap.
 MAX_DIGITS = 120
 MAX_EXPONENT = 400
 
-_VULGAR = re.compile("[\u00bc-\u00be\u2150-\u215e\u2189]")
-_SUPERSCRIPT = str.maketrans("\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b", "0123456789-")
-_SUPERSCRIPTS = re.compile("[\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u207b]+")
-_SIGNS = str.maketrans(dict.fromkeys("‐‑‒–—−﹣－", "-") | {"\u2044": "/", "\u00d7": "x", "\u22c5": "x", "\u00b7": "x"})
+_SIGNS = str.maketrans(DASHES | dict.fromkeys("\ufe63\uff0d", "-") | {"\u2044": "/", "\u00d7": "x", "\u22c5": "x", "\u00b7": "x"})
 _LATEX = (("\\times", "x"), ("\\cdot", "x"), ("\\%", "%"), ("\\$", "$"), ("\\,", ""), ("\\!", ""), ("\\;", " "), ("\\ ", " "), ("{,}", ","))
 _FRAC = re.compile(r"\\[dt]?frac\{?(\d{1,120})\}?\{?(\d{1,120})\}?")
 _TEXT = re.compile(r"\\(?:text|mathrm)\{([^{}]{0,80})\}")
@@ -39,10 +37,10 @@ _NUMBER = re.compile(
 )
 _SIMPLE = re.compile(r"[-+]?[0-9]{1,40}(?:\.[0-9]{1,40})?\Z")
 _STRAY_DIGIT = re.compile(r"(?<![A-Za-z^])\d")
-_NOT_PLAIN = frozenset(
+NOT_PLAIN = frozenset(
     "not no never less more fewer over under below above than least most before after between except neither isn't aren't wasn't or sqrt log".split()  # noqa: SIM905 - a list of words reads better as words
 )
-_MAGNITUDE = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12, "mn": 6, "bn": 9}
+MAGNITUDE = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12, "mn": 6, "bn": 9}
 _ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()  # noqa: SIM905 - as above
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()  # noqa: SIM905 - as above
 _WORD_VALUES = {w: n for n, w in enumerate(_ONES)} | {w: 10 * n for n, w in enumerate(_TENS, 2)}
@@ -61,8 +59,8 @@ class Quantity:
 def _plain(text: str) -> str:
     """Typographic and LaTeX spellings as ASCII; superscripts become powers and vulgar fractions fractions."""
     if not text.isascii():
-        text = _VULGAR.sub(lambda m: " " + unicodedata.normalize("NFKC", m.group()), text)
-        text = _SUPERSCRIPTS.sub(lambda m: "^" + m.group().translate(_SUPERSCRIPT), text)
+        text = VULGAR.sub(lambda m: " " + unicodedata.normalize("NFKC", m.group()), text)
+        text = SUPERSCRIPTS.sub(lambda m: "^" + m.group().translate(SUPERSCRIPT), text)
         text = unicodedata.normalize("NFKC", text).translate(_SIGNS)
         text = "".join(str(unicodedata.decimal(c)) if not c.isascii() and c.isdecimal() else c for c in text)
     if "\\" in text or "{" in text:
@@ -112,7 +110,7 @@ def _word_number(text: str) -> Quantity | None:
     if not words or words[0] not in _WORD_VALUES:
         return None
     rest = words[1] if len(words) > 1 else ""
-    if any(w.strip(_EDGE) in _WORD_VALUES or w.strip(_EDGE) in _MAGNITUDE or w in _NOT_PLAIN for w in rest.split()):
+    if any(w.strip(_EDGE) in _WORD_VALUES or w.strip(_EDGE) in MAGNITUDE or w in NOT_PLAIN for w in rest.split()):
         return None
     return None if any(c.isdigit() for c in rest) else Quantity(Fraction(_WORD_VALUES[words[0]]), rest.strip(_EDGE))
 
@@ -138,7 +136,7 @@ def parse_quantity(text: str) -> Quantity | None:
     if value is None or _STRAY_DIGIT.search(tail) or any(c.isdigit() for c in lead) or tail[:1] in ("^", "*", "/", "_"):
         return None
     bare_lead = lead.rstrip(_EDGE.replace("=", ""))
-    if bare_lead and (bare_lead[-1] in "<>\u2264\u2265\u2260\u00b1\u221a^*/+-\\" or not _NOT_PLAIN.isdisjoint(lead.casefold().split())):
+    if bare_lead and (bare_lead[-1] in "<>\u2264\u2265\u2260\u00b1\u221a^*/+-\\" or not NOT_PLAIN.isdisjoint(lead.casefold().split())):
         return None
     if bare_lead.casefold().endswith(("minus", "negative")):
         value = -value
@@ -147,13 +145,13 @@ def parse_quantity(text: str) -> Quantity | None:
         said = tail[2:]
     said = said.strip(_EDGE.replace("$", ""))
     first, _, rest = said.partition(" ")
-    magnitude = _MAGNITUDE.get(first.casefold())
+    magnitude = MAGNITUDE.get(first.casefold())
     if magnitude is not None:
         value, said = value * 10**magnitude, rest.strip(_EDGE)
     elif tail[:1] in ("k", "K", "M", "m", "B", "b") and not tail[1:2].isalnum() and not tail[1:].strip(_EDGE):
         return Quantity(value, tail[:1])  # 5k, 5M: a magnitude or a unit, the contract says which
     said = said or (match["currency"] or "").strip()
-    if not _NOT_PLAIN.isdisjoint(said.casefold().split()):
+    if not NOT_PLAIN.isdisjoint(said.casefold().split()):
         return None
     return Quantity(value, said)
 

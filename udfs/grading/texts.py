@@ -6,9 +6,9 @@ import re
 import unicodedata
 from functools import lru_cache
 
-_QUOTES = str.maketrans(
-    dict.fromkeys("‘’‚‛′", "'") | dict.fromkeys("“”„‟«»″", '"') | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-")
-)
+from udfs.grading.characters import DASHES
+
+_QUOTES = str.maketrans(dict.fromkeys("‘’‚‛′", "'") | dict.fromkeys("“”„‟«»″", '"') | DASHES)
 _PAIRS = (("'", "'"), ('"', '"'), ("`", "`"), ("**", "**"), ("*", "*"))
 _CONSTANTS = frozenset({"None", "True", "False", "NotImplemented", "Ellipsis", "null", "true", "false", "nil", "NaN", "nan", "NULL"})
 _CODE_SIGN = re.compile(r"[_()\[\]{}=<>\\/|@#$%^~+*]|(?<!\w)-{1,2}\w|\w\.\w+\Z(?<!\w\.\w)|::|->")
@@ -19,7 +19,7 @@ _AROUND_SIGN = re.compile(r"\s*([^\w\s'\"])\s*")
 _CALL = re.compile(r"\A[A-Za-z_][\w.]*\(\)\Z")
 _IDENTIFIER = re.compile(r"\A[A-Za-z_][\w.]*\Z")
 _ARTICLE = re.compile(r"\A(?:the|an?)\s+")
-_LEAD = re.compile(r"\A(?:so\s+)?(?:the\s+)?(?:(?:final|correct|right)\s+)?answer\s+is\s*:?\s+", re.IGNORECASE)
+LEAD = re.compile(r"\A(?:so\s+)?(?:the\s+)?(?:(?:final|correct|right)\s+)?answer\s+is\s*:?\s+", re.IGNORECASE)
 # No underscore: `__mro__` is another name than `mro`.
 _EDGES = " \t\r\n.,;:!?*`\"'()[]{}"
 
@@ -62,7 +62,7 @@ def _unquote(text: str) -> str:
 def normalise_code(text: str) -> str:
     """Code as compared: case kept, quotes around the whole dropped, no space beside punctuation."""
     text = unicodedata.normalize("NFKC", text).translate(_QUOTES).strip()
-    text = _LEAD.sub("", text)
+    text = LEAD.sub("", text)
     if len(text) > 1 and text[-1] in ".," and text[-2] not in ".,":
         text = text[:-1]
     text = _unquote(text.strip())
@@ -73,7 +73,7 @@ def normalise_code(text: str) -> str:
 def normalise_text(text: str) -> str:
     """Words as compared: NFKC, case folded, one space, no quotes, article or punctuation around the whole."""
     text = unicodedata.normalize("NFKC", text).translate(_QUOTES).casefold()
-    text = _LEAD.sub("", " ".join(text.split()))
+    text = LEAD.sub("", " ".join(text.split()))
     bare = text.strip(_EDGES)
     shorter = _ARTICLE.sub("", bare).strip(_EDGES)
     return shorter or bare or text
