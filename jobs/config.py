@@ -94,6 +94,8 @@ def _toml_value(text: str) -> Any:
 
 
 def _describe(item: Any, origin: Mapping[str, str]) -> str:
+    if not item["loc"]:  # a rule between sections
+        return str(item["msg"])
     key = ".".join(str(part) for part in item["loc"])
     file = origin.get(".".join(str(part) for part in item["loc"][:2])) or origin.get(str(item["loc"][0]), DEFAULTS)
     if item["type"] == "extra_forbidden":
@@ -102,6 +104,8 @@ def _describe(item: Any, origin: Mapping[str, str]) -> str:
     if item["type"] == "missing":
         return f"{file}: {key}: missing; it stands in {DEFAULTS}"
     value = item.get("input")
+    if isinstance(value, Mapping):  # a rule between keys of a section: it names their values itself
+        return f"{file}: {key}: {item['msg']}"
     return f"{file}: {key} = {value!r}: {item['msg']}"
 
 

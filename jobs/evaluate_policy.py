@@ -14,7 +14,7 @@ from jobs.context import JobContext, JobReport, JobRun
 from jobs.evaluation.plan import GRADER, EvalPlan, eval_plan, for_policy
 from jobs.handoff.commits import delivered
 from jobs.handoff.plan import RunSpec
-from jobs.handoff.policies import find_checkpoint
+from jobs.handoff.policies import find_policy
 from jobs.handoff.rollouts import Sampled, sample, worker_settings
 from jobs.ingest_rollouts import RULES, grade, prepare
 from schemas.errors import VerilakeError
@@ -22,9 +22,9 @@ from schemas.gold.prompts import PROMPTS
 from schemas.gold.round_plan import ROUND_PLAN
 from schemas.handoff import ROLLOUT_SHARD
 from schemas.ids import content_id
+from schemas.policy import Policy
 from schemas.silver.documents import DOCUMENTS
 from schemas.silver.eval_samples import EVAL_SAMPLES
-from udfs.reader.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -59,25 +59,25 @@ def run(ctx: JobContext, policy_id: str, *, round_no: int | None = None) -> JobR
         EvalRefusedError: the round holds nothing out, or how it was sampled is no longer known.
         HandoffError: the workers could not drain the run; running it again goes on from there.
     """
-    checkpoint = find_checkpoint(ctx, policy_id)
-    plan = for_policy(eval_plan(ctx.workspace, round_no, ctx.config.rollout), checkpoint.policy_id)
-    eval_id = plan.eval_id(checkpoint.policy_id)
+    policy = find_policy(ctx, policy_id)
+    plan = for_policy(eval_plan(ctx.workspace, round_no, ctx.config.rollout, policy), policy.policy_id)
+    eval_id = plan.eval_id(policy.policy_id)
     with ctx.open(
         "evaluate_policy", f"eval={eval_id}",
         # Prompts, seeds and contracts are in the digests, which do not depend on the round whose plan they were read from.
         reads={DOCUMENTS: plan.ingests},
         writes={EVAL_SAMPLES: eval_id},
         settings={"sampling": plan.sampling, "digests": plan.digests},
-        versions={**plan.versions, "rules": RULES, "policy": checkpoint.policy_id},
+        versions={**plan.versions, "rules": RULES, "policy": policy.policy_id},
     ) as job:  # fmt: skip
         if not job.done:
-            _evaluate(ctx, job, plan, checkpoint, eval_id)
+            _evaluate(ctx, job, plan, policy, eval_id)
     return job.report()
 
 
-def _evaluate(ctx: JobContext, job: JobRun, plan: EvalPlan, checkpoint: Checkpoint, eval_id: str) -> None:
+def _evaluate(ctx: JobContext, job: JobRun, plan: EvalPlan, policy: Policy, eval_id: str) -> None:
     sampled = sample(
-        ctx, _spec(ctx, job, plan, checkpoint), lambda: pa.Table.from_pylist(plan.rows, schema=ROLLOUT_SHARD), len(plan.rows), checkpoint, plan.ingests,
+        ctx, _spec(ctx, job, plan, policy), lambda: pa.Table.from_pylist(plan.rows, schema=ROLLOUT_SHARD), len(plan.rows), policy, plan.ingests,
         f"eval {eval_id}",
     )  # fmt: skip
     if sampled.rows != plan.samples:
@@ -90,16 +90,16 @@ def _evaluate(ctx: JobContext, job: JobRun, plan: EvalPlan, checkpoint: Checkpoi
     )  # fmt: skip
 
 
-def _spec(ctx: JobContext, job: JobRun, plan: EvalPlan, checkpoint: Checkpoint) -> RunSpec:
+def _spec(ctx: JobContext, job: JobRun, plan: EvalPlan, policy: Policy) -> RunSpec:
     return RunSpec(
         program="rollout",
-        engine=ctx.config.rollout.policy,
+        engine=policy.engine,
         fingerprint=content_id("eval", job.fingerprint),
         shard_size=ctx.config.rollout.prompts_per_shard,
-        settings=worker_settings(plan.sampling),
+        settings=worker_settings(plan.sampling, policy),
         round=plan.round,
-        policy_id=checkpoint.policy_id,
-        policy_version=checkpoint.policy_version,
+        policy_id=policy.policy_id,
+        policy_version=policy.policy_version,
     )
 
 

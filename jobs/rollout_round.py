@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from jobs.context import JobContext, JobReport, JobRun
 from jobs.handoff.commits import delivered
 from jobs.handoff.plan import RunSpec, run_of
-from jobs.handoff.policies import current_policy, find_checkpoint
+from jobs.handoff.policies import current_policy, find_policy
 from jobs.handoff.pressure import hold_back, is_stale, newest_version
-from jobs.handoff.rollouts import planned_ingests, sample, sampling_settings, shard_items, worker_settings
+from jobs.handoff.rollouts import engine_version, planned_ingests, sample, sampling_settings, shard_items, worker_settings
 from jobs.lake.errors import MissingInputError
 from jobs.rounds import planned_policy
 from schemas.bronze.rollouts import ROLLOUTS
 from schemas.gold.round_plan import ROUND_PLAN
 from schemas.ids import content_id
+from schemas.policy import Policy
 from schemas.silver.documents import DOCUMENTS
-from udfs.reader.checkpoint import ENGINE, ENGINE_VERSION, Checkpoint
 from udfs.store.run import PLAN
 
 _LOG = logging.getLogger("verilake.handoff")
@@ -50,16 +50,16 @@ def run(ctx: JobContext, round_no: int) -> JobReport:
     """
     if str(round_no) not in ctx.lake.slices(ROUND_PLAN):
         raise MissingInputError.from_slice(ROUND_PLAN.name, str(round_no), "verilake plan")
-    ingests, policy_id = planned_ingests(ctx.lake, round_no), _policy(ctx, round_no)
+    ingests, policy = planned_ingests(ctx.lake, round_no), find_policy(ctx, _policy(ctx, round_no))
     with ctx.open(
         "rollout_round", f"round={round_no}",
         reads={ROUND_PLAN: [round_no], DOCUMENTS: ingests},
         writes={ROLLOUTS: round_no},
         settings=sampling_settings(ctx.config.rollout),
-        versions={"engine": f"{ENGINE}@{ENGINE_VERSION}", "policy": policy_id},
+        versions={"engine": engine_version(policy), "policy": policy.policy_id},
     ) as job:  # fmt: skip
         if not job.done:
-            _roll_out(ctx, job, _spec(ctx, job, round_no, find_checkpoint(ctx, policy_id)), round_no, ingests)
+            _roll_out(ctx, job, policy, round_no, ingests)
     return job.report()
 
 
@@ -72,27 +72,27 @@ def _policy(ctx: JobContext, round_no: int) -> str:
     return str(first[0]["policy_id"]) if len(first) == 1 else ""
 
 
-def _spec(ctx: JobContext, job: JobRun, round_no: int, checkpoint: Checkpoint) -> RunSpec:
+def _spec(ctx: JobContext, job: JobRun, round_no: int, policy: Policy) -> RunSpec:
     rollout = ctx.config.rollout
     return RunSpec(
         program="rollout",
-        engine=rollout.policy,
+        engine=policy.engine,
         # The seed of every sample lies in its plan row; the job's fingerprint covers plan, passages, policy and sampling.
         fingerprint=content_id("rollout", round_no, job.fingerprint),
         shard_size=rollout.prompts_per_shard,
-        settings=worker_settings(sampling_settings(rollout)),
+        settings=worker_settings(sampling_settings(rollout), policy),
         round=round_no,
-        policy_id=checkpoint.policy_id,
-        policy_version=checkpoint.policy_version,
+        policy_id=policy.policy_id,
+        policy_version=policy.policy_version,
     )
 
 
-def _roll_out(ctx: JobContext, job: JobRun, spec: RunSpec, round_no: int, ingests: list[str]) -> None:
-    checkpoint, planned = find_checkpoint(ctx, spec.policy_id or ""), planned_samples(ctx, round_no)
+def _roll_out(ctx: JobContext, job: JobRun, policy: Policy, round_no: int, ingests: list[str]) -> None:
+    spec, planned = _spec(ctx, job, round_no, policy), planned_samples(ctx, round_no)
     if not run_of(ctx, spec).store.exists(PLAN):
         hold_back(ctx.workspace, ctx.config.handoff, round_no)
     sampled = sample(
-        ctx, spec, lambda: shard_items(ctx, ctx.read(ROUND_PLAN, round_no)), planned.prompts, checkpoint, ingests, f"round {round_no}"
+        ctx, spec, lambda: shard_items(ctx, ctx.read(ROUND_PLAN, round_no)), planned.prompts, policy, ingests, f"round {round_no}"
     )
     job.write(ROLLOUTS, lambda: delivered(ctx, sampled.run, sampled.commits))
     job.count(

@@ -15,7 +15,7 @@ import numpy as np
 from jobs.context import JobContext, JobReport, JobRun
 from jobs.handoff.policies import find_checkpoint, lay_checkpoint
 from jobs.lake.errors import MissingInputError
-from jobs.publish.bindings import bind, tree_sha256
+from jobs.publish.bindings import bind
 from jobs.training.inputs import (
     TRAINER,
     Inputs,
@@ -32,6 +32,7 @@ from schemas.datasets.rl import RL_SET
 from schemas.errors import VerilakeError
 from schemas.gold.round_plan import ROUND_PLAN
 from schemas.silver.documents import DOCUMENTS
+from udfs.export.files import tree_sha256
 from udfs.killpoints import reach
 from udfs.reader.checkpoint import ENGINE, Checkpoint
 from udfs.reader.grpo import ESTIMATOR, Seed, Trained, train

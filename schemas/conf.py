@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from schemas.conf_reward import Reward
 from schemas.conf_section import Count, Positive, Section, Share
+from schemas.policy import EngineName
 
 Form = Literal["answer_only", "reason_then_answer", "choice", "open_book"]
 
@@ -219,13 +220,31 @@ class Plan(Section):
 class Rollout(Section):
     """Sampling."""
 
-    policy: Literal["reader"]
+    engine: EngineName
+    model: str
     samples: Positive
     base_samples: Positive
     temperature: Annotated[float, Field(gt=0.0)]
     prompts_per_shard: Positive
     passages_per_question: Positive
     max_response_tokens: Positive
+    top_p: Annotated[float, Field(gt=0.0, le=1.0)]
+    top_k: Annotated[int, Field(ge=-1)]
+    min_p: Share
+
+    @model_validator(mode="after")
+    def _a_model_where_one_is_served(self) -> Rollout:
+        if (self.engine == "reader") == bool(self.model):
+            msg = (
+                f"engine = {self.engine!r} needs model: a checkpoint's directory (vllm) or the name at the server (openai)"
+                if self.engine != "reader"
+                else f"model = {self.model!r}: the reader's checkpoints lie in the workspace's policies/; set engine as well"
+            )
+            raise ValueError(msg)
+        if self.engine == "reader" and (self.top_p, self.top_k, self.min_p) != (1.0, -1, 0.0):
+            msg = "the reader samples from its whole distribution: leave top_p = 1.0, top_k = -1, min_p = 0.0"
+            raise ValueError(msg)
+        return self
 
 
 class Work(Section):
@@ -233,10 +252,19 @@ class Work(Section):
 
     workers: Positive
     python: str
+    engine_options: dict[str, dict[str, str | int | float | bool]]
     launcher: Literal["local", "spark"]
     gpus: Annotated[float, Field(ge=0.0, le=64.0)]
     lease_seconds: Annotated[float, Field(gt=0.0)]
     max_attempts: Positive
+
+    @model_validator(mode="after")
+    def _engines_have_options(self) -> Work:
+        unknown = sorted(set(self.engine_options) - {"vllm", "openai"})
+        if unknown:
+            msg = f"engine_options: no engine with options is called {', '.join(unknown)}; allowed: openai, vllm"
+            raise ValueError(msg)
+        return self
 
     @model_validator(mode="after")
     def _gpus_can_be_given(self) -> Work:
@@ -344,3 +372,10 @@ class Config(Section):
     train: Train
     eval: Eval
     maintain: Maintain
+
+    @model_validator(mode="after")
+    def _the_trainer_fits_the_policy(self) -> Config:
+        if self.train.trainer == "reader" and self.rollout.engine != "reader":
+            msg = f'train.trainer = "reader" trains the reader\'s weights, and rollout.engine is {self.rollout.engine!r}: set train.trainer = "none"'
+            raise ValueError(msg)
+        return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jobs.handoff.rollouts import SAMPLING, planned_ingests, sampling_settings
+from jobs.handoff.rollouts import SAMPLING, SERVED, engine_version, planned_ingests, sampling_settings
 from jobs.lake.errors import MissingInputError
 from jobs.ledger import read_events
 from jobs.views.reader import LakeReader, alias
@@ -17,9 +17,9 @@ from schemas.errors import VerilakeError
 from schemas.gold.regression import REGRESSION
 from schemas.ids import content_id
 from schemas.ops.job_runs import JOB_RUNS
+from schemas.policy import Policy
 from schemas.silver.task_stats import TASK_STATS
 from udfs.grading import VERIFIER, VERSION
-from udfs.reader.checkpoint import ENGINE, ENGINE_VERSION
 from udfs.store.run import PLAN, HandoffRun
 from udfs.trajectories.summary import sampling_hash
 
@@ -68,6 +68,7 @@ class EvalPlan:
         digests: set -> digest.
         sampling: settings that bear on a sample.
         ingests: whose documents the policy may read.
+        engine: what samples, and in which version.
     """
 
     round: int
@@ -75,6 +76,7 @@ class EvalPlan:
     digests: dict[str, str]
     sampling: dict[str, Any]
     ingests: list[str]
+    engine: str
 
     @property
     def samples(self) -> int:
@@ -84,20 +86,21 @@ class EvalPlan:
     @property
     def versions(self) -> dict[str, str]:
         """Code that bears on the result."""
-        return {"engine": f"{ENGINE}@{ENGINE_VERSION}", "verifier": GRADER}
+        return {"engine": self.engine, "verifier": GRADER}
 
     def eval_id(self, policy_id: str) -> str:
         """Names the evaluation of one checkpoint by all that bears on its result; two rounds with the same sets share it."""
         return content_id("eval", policy_id, self.digests, self.sampling, self.ingests, self.versions)
 
 
-def eval_plan(workspace: Workspace, round_no: int | None, rollout: Rollout) -> EvalPlan:
+def eval_plan(workspace: Workspace, round_no: int | None, rollout: Rollout, policy: Policy) -> EvalPlan:
     """The plan of an evaluation.
 
     Args:
         workspace: where.
         round_no: a closed round; the newest one where None.
         rollout: settings in force, used where the round's own are no longer there and these are known to be the same.
+        policy: what is evaluated.
 
     Raises:
         NoLakeError: the workspace holds no lake.
@@ -114,10 +117,10 @@ def eval_plan(workspace: Workspace, round_no: int | None, rollout: Rollout) -> E
     lost = [row["prompt_id"] for rows in sets.values() for row in rows if row["contract"] is None or row["cluster_id"] is None]
     if lost:
         raise EvalRefusedError.from_lost(number, lost)
-    drawn = sampling_hash(float(sampling["temperature"]), 1.0, "processed", ENGINE)
+    drawn = sampling_hash(float(sampling["temperature"]), float(sampling.get("top_p", 1.0)), "processed", policy.engine)
     digests = {name: digest_of(_item(row, drawn) for row in rows) for name, rows in sets.items()}
     rows = [{**row, "round": number, "eval_set": name, "eval_digest": digests[name]} for name, found in sets.items() for row in found]
-    return EvalPlan(number, rows, digests, sampling, planned_ingests(reader.lake, number))
+    return EvalPlan(number, rows, digests, sampling, planned_ingests(reader.lake, number), engine_version(policy))
 
 
 def closed_round(reader: LakeReader, round_no: int | None) -> int:
@@ -145,7 +148,7 @@ def round_sampling(workspace: Workspace, reader: LakeReader, round_no: int, roll
     for row in runs:
         run = HandoffRun(workspace.handoff_root / "rollout" / f"run={row['run_id']}")
         if run.store.exists(PLAN):
-            return {name: run.plan.settings[name] for name in SAMPLING}
+            return {name: run.plan.settings[name] for name in (*SAMPLING, *SERVED) if name in run.plan.settings}
     sampling = sampling_settings(rollout)
     recorded = {
         event["conf_hash"]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import schemas
 
 
-def worker_command(python: str, root: str, workers: int, worker_id: str) -> list[str]:
+def worker_command(python: str, root: str, workers: int, worker_id: str, engine_options: Mapping[str, object]) -> list[str]:
     """The command that drains a run with ``workers`` processes, which end when this process ends.
 
     Args:
@@ -17,9 +18,11 @@ def worker_command(python: str, root: str, workers: int, worker_id: str) -> list
         root: the run.
         workers: processes.
         worker_id: prefix of their names.
+        engine_options: options of the engine on this machine.
     """
+    options = [text for name, value in engine_options.items() for text in ("--engine-option", f"{name}={value}")]
     start = [python or sys.executable, "-m", "gpu_workers", "--run", root]
-    return [*start, "--workers", str(workers), "--worker-id", worker_id, "--parent", str(os.getpid())]
+    return [*start, "--workers", str(workers), "--worker-id", worker_id, "--parent", str(os.getpid()), *options]
 
 
 def worker_environment() -> dict[str, str]:

@@ -59,7 +59,7 @@ def drain(run: HandoffRun, work: Work, progress: Progress, session: Callable[[],
 def _drain_here(run: HandoffRun, work: Work, progress: Progress) -> None:
     log = run.files.path("logs") / f"workers-{os.getpid()}-{time.time_ns()}.jsonl"
     log.parent.mkdir(parents=True, exist_ok=True)
-    command = worker_command(work.python, run.store.uri, work.workers, socket.gethostname())
+    command = worker_command(work.python, run.store.uri, work.workers, socket.gethostname(), work.engine_options.get(run.plan.engine, {}))
     with log.open("wb") as errors, _started(command, errors) as process:
         try:
             _follow(process, run.plan.program, progress)

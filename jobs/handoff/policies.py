@@ -1,9 +1,10 @@
-"""Checkpoints of the workspace: which one is in force, and what a worker needs to run it."""
+"""Policies of the workspace: which one is in force, and what a worker needs to run it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -12,7 +13,10 @@ from jobs.context import JobContext
 from jobs.handoff.files import ATTEMPTS, promote, write_attempt
 from jobs.ledger import read_events
 from schemas.errors import VerilakeError
+from schemas.ids import content_id
 from schemas.ops.bindings import BINDINGS
+from schemas.policy import Policy
+from udfs.export.files import tree_sha256
 from udfs.reader.checkpoint import WEIGHTS_FILE, Checkpoint, base_checkpoint
 from udfs.reader.passages import PASSAGES, passages_of
 from udfs.store.file_store import FileStore
@@ -21,6 +25,7 @@ from udfs.store.run import POLICY, HandoffRun
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+POLICY_FILE = "policy.json"
 _WRITTEN = "path string, n long"
 
 
@@ -35,7 +40,58 @@ class UnknownPolicyError(VerilakeError):
         return cls(f"policy {policy_id}: no such checkpoint below {folder}. Put its directory there, or plan the round again.")
 
 
+class NoCheckpointError(VerilakeError):
+    """The model that the configuration names is no checkpoint."""
+
+    exit_code = 2
+
+    @classmethod
+    def from_folder(cls, folder: str) -> NoCheckpointError:
+        """Which, and what it lacks."""
+        return cls(f"rollout.model = {folder}: no directory with a config.json. Name a checkpoint in Hugging Face's layout.")
+
+
 def current_policy(ctx: JobContext) -> str:
+    """The policy that the next round rolls out: the model that the configuration names, or the reader's newest checkpoint.
+
+    Raises:
+        CheckpointError: a directory below ``policies/`` holds no checkpoint of the reader.
+        NoCheckpointError: the configured model is none.
+    """
+    return _newest_checkpoint(ctx) if ctx.config.rollout.engine == "reader" else _lay_model(ctx).policy_id
+
+
+def find_policy(ctx: JobContext, policy_id: str) -> Policy:
+    """The policy with this id.
+
+    Raises:
+        UnknownPolicyError: the workspace holds none.
+    """
+    path = ctx.workspace.policies_root / policy_id / POLICY_FILE
+    if path.is_file():
+        return Policy.model_validate_json(path.read_bytes())
+    checkpoint = find_checkpoint(ctx, policy_id)
+    return Policy(engine="reader", policy_id=checkpoint.policy_id, policy_version=checkpoint.policy_version)
+
+
+def _lay_model(ctx: JobContext) -> Policy:
+    """Keep what the configuration names as a policy; weights met for the first time get the next ordinal."""
+    rollout, folder = ctx.config.rollout, ctx.workspace.policies_root
+    sha256 = None
+    if rollout.engine == "vllm":
+        if not (Path(rollout.model) / "config.json").is_file():
+            raise NoCheckpointError.from_folder(rollout.model)
+        sha256 = tree_sha256(Path(rollout.model))
+    policy_id = content_id("policy", sha256 or rollout.model)
+    held = [Policy.model_validate_json(path.read_bytes()) for path in folder.glob(f"*/{POLICY_FILE}")]
+    version = 1 + max((policy.policy_version for policy in held), default=-1)
+    model = str(Path(rollout.model).resolve()) if sha256 else rollout.model
+    policy = Policy(engine=rollout.engine, policy_id=policy_id, policy_version=version, model=model, sha256=sha256)
+    FileStore(folder).create_if_absent(f"{policy_id}/{POLICY_FILE}", policy.model_dump_json(indent=1).encode())
+    return find_policy(ctx, policy_id)
+
+
+def _newest_checkpoint(ctx: JobContext) -> str:
     """The checkpoint with the newest weights, replicas left aside; the hand-set one is laid where there is none.
 
     A round that was trained twice, with other settings, has two checkpoints of one version: the one bound last goes on.

@@ -14,7 +14,7 @@ from jobs.care.selection import tombstoned
 from jobs.context import JobContext
 from jobs.handoff.commits import collect
 from jobs.handoff.plan import RunSpec, open_run
-from jobs.handoff.policies import lay_reader
+from jobs.handoff.policies import find_checkpoint, lay_reader
 from jobs.lake.layout import Lake
 from jobs.ledger import read_events
 from schemas.conf import Rollout
@@ -24,16 +24,19 @@ from schemas.gold.round_plan import ROUND_PLAN
 from schemas.gold.tasks import TASKS
 from schemas.handoff import ROLLOUT_SHARD, Commit
 from schemas.ops.job_runs import JOB_RUNS
+from schemas.policy import Policy
 from schemas.silver.documents import DOCUMENTS
-from udfs.reader.checkpoint import Checkpoint
+from udfs.reader.checkpoint import ENGINE, ENGINE_VERSION
 from udfs.reader.trie import VOCAB
 from udfs.store.run import HandoffRun
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: Settings of ``rollout`` that change what is sampled; the others only shape shards.
+#: Settings of ``rollout`` that change what the reader samples; the others only shape shards.
 SAMPLING = ("temperature", "max_response_tokens", "passages_per_question")
+#: Further ones, of models that are served.
+SERVED = ("top_p", "top_k", "min_p")
 
 
 class LostPromptsError(VerilakeError):
@@ -72,12 +75,17 @@ class Sampled:
 
 def sampling_settings(rollout: Rollout) -> dict[str, Any]:
     """What bears on a sample, by name."""
-    return {name: getattr(rollout, name) for name in SAMPLING}
+    return {name: getattr(rollout, name) for name in (SAMPLING if rollout.engine == "reader" else (*SAMPLING, *SERVED))}
 
 
-def worker_settings(sampling: dict[str, Any]) -> dict[str, Any]:
-    """What a rollout run tells its workers."""
-    return {**sampling, "vocab": VOCAB}
+def worker_settings(sampling: dict[str, Any], policy: Policy) -> dict[str, Any]:
+    """What a rollout run tells its workers; ``vocab`` bounds token ids where the jobs know them."""
+    return {**sampling, "vocab": VOCAB} if policy.engine == "reader" else {**sampling, "model": policy.model}
+
+
+def engine_version(policy: Policy) -> str:
+    """What a job's fingerprint says of the engine: of the embedded one its version; the others say theirs in every row."""
+    return f"{ENGINE}@{ENGINE_VERSION}" if policy.engine == "reader" else policy.engine
 
 
 def planned_ingests(lake: Lake, round_no: int) -> list[str]:
@@ -100,7 +108,7 @@ def sample(
     spec: RunSpec,
     items: Callable[[], DataFrame | pa.Table],
     prompts: int,
-    checkpoint: Checkpoint,
+    policy: Policy,
     ingests: list[str],
     what: str,
 ) -> Sampled:
@@ -111,15 +119,20 @@ def sample(
         spec: the run.
         items: as :func:`jobs.handoff.plan.open_run`, say from :func:`shard_items`.
         prompts: how many are planned.
-        checkpoint: what samples.
-        ingests: whose documents the policy may read.
+        policy: what samples.
+        ingests: whose documents the reader may look into; a model that is served is shown its prompt alone.
         what: names the plan in errors.
 
     Raises:
         LostPromptsError: the lake does not hold every planned prompt.
         HandoffError: the workers could not drain the run.
     """
-    run = open_run(ctx, spec, items, lambda laid: lay_reader(laid, checkpoint, _shown(ctx, ingests)))
+
+    def lay(run: HandoffRun) -> None:
+        if policy.engine == "reader":
+            lay_reader(run, find_checkpoint(ctx, policy.policy_id), _shown(ctx, ingests))
+
+    run = open_run(ctx, spec, items, lay)
     found = sum(run.plan.rows.values())
     if found != prompts:
         raise LostPromptsError.from_counts(what, prompts, found)

@@ -51,7 +51,7 @@ def drain_on_spark(session: SparkSession, run: HandoffRun, work: Work, progress:
 
     tasks = min(work.workers, max(1, len(open_shards(run))))
     _LOG.info("%s run %s: %d workers as tasks of a stage", run.plan.program, run.plan.run_id[:12], tasks)
-    start = partial(_work, root=run.store.uri, python=work.python)
+    start = partial(_work, root=run.store.uri, python=work.python, options=work.engine_options.get(run.plan.engine, {}))
     stage = session.range(0, tasks, 1, tasks).mapInArrow(start, _ENDED, profile=_profile(work))
     told = threading.Event()
     follower = threading.Thread(target=_follow, args=(run, progress, told), name="handoff-progress", daemon=True)
@@ -90,19 +90,19 @@ def _follow(run: HandoffRun, progress: Callable[[str, int, int], None], told: th
         progress(run.plan.program, len(run.committed() | run.dead()), len(run.plan.shards))
 
 
-def _work(batches: Iterator[pa.RecordBatch], root: str, python: str) -> Iterator[pa.RecordBatch]:
+def _work(batches: Iterator[pa.RecordBatch], root: str, python: str, options: dict[str, Any]) -> Iterator[pa.RecordBatch]:
     """In a task: one worker a row."""
     for batch in batches:
         names = [f"spark-{socket.gethostname()}-{number}" for number in batch.column(0).to_pylist()]
-        ended = [_one(root, python, name) for name in names]
+        ended = [_one(root, python, name, options) for name in names]
         yield pa.RecordBatch.from_pydict({
             "worker_id": names, "code": pa.array([code for code, _ in ended], pa.int32()), "said": [said for _, said in ended],
         })  # fmt: skip
 
 
-def _one(root: str, python: str, name: str) -> tuple[int, str]:
+def _one(root: str, python: str, name: str, options: dict[str, Any]) -> tuple[int, str]:
     """Exit code and last log line of a worker that is started, watched and ended here."""
-    command = worker_command(python, root, 1, name)
+    command = worker_command(python, root, 1, name, options)
     said: deque[str] = deque(maxlen=1)
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=_environment()) as process:
         try:

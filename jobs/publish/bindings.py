@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from jobs.views.reader import LakeReader, alias, literal
 from schemas.errors import InputRefusedError
 from schemas.ids import canonical_json, content_id
 from schemas.ops.bindings import BINDINGS
+from udfs.export.files import tree_sha256
 
 
 def bind(
@@ -108,18 +107,6 @@ def described(what: str) -> tuple[str, str | None, str | None]:
     if "/" in what and "://" not in what:
         raise InputRefusedError.from_missing(what)
     return what, None, None
-
-
-def tree_sha256(path: Path) -> str:
-    """Over the names and bytes of a checkpoint's files; of a single file over its bytes under its name."""
-    files = [path] if path.is_file() else sorted(entry for entry in path.rglob("*") if entry.is_file() and not entry.is_symlink())
-    digest = hashlib.sha256()
-    for file in files:
-        with file.open("rb") as opened:
-            inner = hashlib.file_digest(opened, "sha256").hexdigest()
-        name = file.name if path.is_file() else file.relative_to(path).as_posix()
-        digest.update(canonical_json([os.fsencode(name).decode("utf-8", "backslashreplace"), inner]).encode() + b"\n")
-    return digest.hexdigest()
 
 
 def _is_there(path: Path) -> bool:

@@ -11,7 +11,7 @@ from jobs import evaluate_policy
 from jobs.config import load_config
 from jobs.context import JobContext
 from jobs.evaluation.plan import eval_plan
-from jobs.handoff.policies import UnknownPolicyError, lay_checkpoint
+from jobs.handoff.policies import UnknownPolicyError, current_policy, find_policy, lay_checkpoint
 from jobs.handoff.shards import lay_shards
 from jobs.lake.write import SliceWrite, write_slice
 from jobs.views.compare import compare, compare_evals
@@ -130,7 +130,7 @@ def test_an_unknown_checkpoint_is_refused(evaluated):
 
 def test_few_items_are_laid_without_spark_in_the_very_shards_that_spark_lays(evaluated, tmp_path):
     ctx, _, _ = evaluated
-    items = pa.Table.from_pylist(eval_plan(ctx.workspace, 2, ctx.config.rollout).rows, schema=ROLLOUT_SHARD)
+    items = pa.Table.from_pylist(eval_plan(ctx.workspace, 2, ctx.config.rollout, find_policy(ctx, current_policy(ctx))).rows, schema=ROLLOUT_SHARD)
     few, many = HandoffRun(tmp_path / "few"), HandoffRun(tmp_path / "many")
     laid = lay_shards(few, items, ROLLOUT_SHARD, "prompt_id", 3)
     assert laid == lay_shards(many, ctx.spark.createDataFrame(items), ROLLOUT_SHARD, "prompt_id", 3)

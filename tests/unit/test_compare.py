@@ -23,9 +23,12 @@ from jobs.views.render_scores import render_comparison, render_eval_comparison
 from jobs.views.scores import COLLECTED, FIXED, EvalItem
 from schemas.conf import Eval
 from schemas.ids import canonical_json, content_id
+from schemas.policy import Policy
 from tests.held_out_rounds import ORIGIN, ROWS, add_round, laid
 from tests.published_rounds import AT, HOSTILE, publish, put
 
+#: What is evaluated: its engine bears on the digests.
+READER = Policy(engine="reader", policy_id="p", policy_version=0)
 SETTINGS = Eval(bootstrap=500, confidence=0.95)
 BETTER = ROWS | {"e1": (*ROWS["e1"][:3], 3, 4, 4), "x1": (*ROWS["x1"][:3], 2, 4, 4)}
 
@@ -199,13 +202,13 @@ def test_an_evaluation_takes_the_fixed_set_and_failures_up_to_its_round_each_pro
     held = laid(tmp_path / "ws")
     rollout = load_config(held.root).rollout
     with pytest.raises(MissingInputError, match="verilake run --rounds 1"):
-        eval_plan(held, None, rollout)
+        eval_plan(held, None, rollout, READER)
     rows = {p: row for p, row in ROWS.items() if p != "x2"}
     add_round(held, 1, rows, seeds={"f1": 3})
     put(held, "gold.regression", 1, *({"round": 1, "prompt_id": p} for p in ("e1", "f1")))  # e1 is fixed already
     add_round(held, 2)
     put(held, "gold.regression", 2, {"round": 2, "prompt_id": "x2"})
-    first, second = eval_plan(held, 1, rollout), eval_plan(held, None, rollout)
+    first, second = eval_plan(held, 1, rollout, READER), eval_plan(held, None, rollout, READER)
     assert [(r["eval_set"], r["prompt_id"]) for r in first.rows] == [*(("fixed", f"e{n}") for n in range(1, 5)), ("collected", "f1")]
     assert next(r["seed"] for r in first.rows if r["prompt_id"] == "f1") == 3
     assert (second.round, [r["prompt_id"] for r in second.rows if r["eval_set"] == COLLECTED]) == (2, ["f1", "x2"])
@@ -229,9 +232,9 @@ def test_a_round_sampled_with_settings_that_nobody_knows_any_more_is_refused(tmp
     }
     settings = {"temperature": 1.0, "max_response_tokens": 128, "passages_per_question": 5}
     put(held, "ops.job_runs", "", event | {"conf_hash": content_id(settings)})
-    assert eval_plan(held, 1, rollout).sampling == settings
+    assert eval_plan(held, 1, rollout, READER).sampling == settings
     with pytest.raises(EvalRefusedError, match="sampled with other settings"):
-        eval_plan(held, 1, rollout.model_copy(update={"temperature": 0.5}))
+        eval_plan(held, 1, rollout.model_copy(update={"temperature": 0.5}), READER)
 
 
 def test_a_round_without_fixed_prompts_and_prompts_that_are_gone_are_refused(tmp_path):
@@ -239,10 +242,10 @@ def test_a_round_without_fixed_prompts_and_prompts_that_are_gone_are_refused(tmp
     rollout = load_config(held.root).rollout
     add_round(held, 1, {"x1": ROWS["x1"]})
     with pytest.raises(EvalRefusedError, match="no fixed eval prompts"):
-        eval_plan(held, 1, rollout)
+        eval_plan(held, 1, rollout, READER)
     add_round(held, 2, {"gone": ROWS["e1"]})
     with pytest.raises(EvalRefusedError, match="1 held-out prompts are no longer"):
-        eval_plan(held, 2, rollout)
+        eval_plan(held, 2, rollout, READER)
 
 
 def test_the_command_compares_without_a_jvm_and_refuses_with_exit_3(workspace):

@@ -52,6 +52,16 @@ def test_cross_field_rules(tmp_path):
         load_config(overrides=["plan.band=[0.9, 0.1]"])
     with pytest.raises(ConfigError, match=r"min_words \(9\) exceeds max_words \(3\)"):
         load_config(overrides=["curate.min_words=9", "curate.max_words=3"])
+    with pytest.raises(ConfigError, match="engine = 'vllm' needs model: a checkpoint's directory"):
+        load_config(overrides=["rollout.engine=vllm", "train.trainer=none"])
+    with pytest.raises(ConfigError, match="set engine as well"):
+        load_config(overrides=["rollout.model=some/model"])
+    with pytest.raises(ConfigError, match=r"samples from its whole distribution"):
+        load_config(overrides=["rollout.top_p=0.9"])
+    with pytest.raises(ConfigError, match=r'set train\.trainer = "none"'):
+        load_config(overrides=["rollout.engine=openai", "rollout.model=m"])
+    with pytest.raises(ConfigError, match="no engine with options is called reader; allowed: openai, vllm"):
+        load_config(overrides=["work.engine_options={reader = {x = 1}}"])
 
 
 def test_a_section_that_is_no_table_is_one_error_not_a_crash(tmp_path):

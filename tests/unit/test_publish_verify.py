@@ -9,12 +9,12 @@ import os
 import pytest
 
 from jobs.cli.main import run
-from jobs.publish.bindings import tree_sha256
 from jobs.publish.checkout import copy_file, transfer
 from jobs.publish.verify import NothingToVerifyError, verify
 from schemas.errors import InputRefusedError
 from schemas.ids import canonical_json
 from schemas.publication import CheckedOutSet, Checkout, Manifest, ShardFile
+from udfs.export.files import tree_sha256
 
 
 def lay_set(folder, **files):

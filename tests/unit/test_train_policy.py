@@ -23,7 +23,7 @@ from jobs.handoff.policies import checkpoints, current_policy, find_checkpoint
 from jobs.lake.errors import MissingInputError
 from jobs.lake.layout import VERSION_FILE
 from jobs.ledger import read_events
-from jobs.publish.bindings import find_binding, tree_sha256
+from jobs.publish.bindings import find_binding
 from jobs.publish.errors import NotPublishedError
 from jobs.publish.history import TRAILER, History
 from jobs.rounds import note_state
@@ -38,6 +38,7 @@ from schemas.ops.bindings import BINDINGS
 from schemas.ops.job_runs import JOB_RUNS
 from schemas.publication import Manifest, Pin, PinnedSet, ShardFile
 from schemas.table import LAKE_SCHEMA_VERSION
+from udfs.export.files import tree_sha256
 from udfs.reader.checkpoint import Checkpoint, base_checkpoint
 from udfs.reader.grpo import StepFigures
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from schemas.ids import canonical_json
 from schemas.publication import MANIFEST_FILE, Manifest
 
 #: Hashing leaves the interpreter's lock: a few threads keep a disk busy.
@@ -25,6 +26,18 @@ def sha256_of(path: Path) -> str:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     with os.fdopen(descriptor, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def tree_sha256(path: Path) -> str:
+    """Over the names and bytes of a checkpoint's files; of a single file over its bytes under its name."""
+    files = [path] if path.is_file() else sorted(entry for entry in path.rglob("*") if entry.is_file() and not entry.is_symlink())
+    digest = hashlib.sha256()
+    for file in files:
+        with file.open("rb") as opened:
+            inner = hashlib.file_digest(opened, "sha256").hexdigest()
+        name = file.name if path.is_file() else file.relative_to(path).as_posix()
+        digest.update(canonical_json([os.fsencode(name).decode("utf-8", "backslashreplace"), inner]).encode() + b"\n")
+    return digest.hexdigest()
 
 
 def check_set(folder: Path, manifest_sha256: str | None = None) -> list[str]:
