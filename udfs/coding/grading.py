@@ -9,7 +9,6 @@ import ast
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from schemas.code import BrokenTestsError, CodeContract, CodeTests
@@ -17,14 +16,10 @@ from udfs.coding.compare import same
 from udfs.coding.inside.wire import Encoder
 from udfs.coding.link import Bench, Candidate, Fault, Report
 from udfs.coding.response import Program
+from udfs.coding.results import ERROR_FLAGS, FAULT_FLAGS, Tally, TestRun, What
 from udfs.coding.units import units_of
 from udfs.sandbox.sandbox import Sandbox
 from udfs.sandbox.spec import ISOLATED, Job, Limits, Outcome
-
-#: How one test ended. ``broken`` is ours (the tests or the machine); everything else but ``passed`` is the program's.
-What = Literal[
-    "passed", "wrong", "raised", "timeout", "oom", "pids", "output_limit", "died", "garbled", "not_plain", "not_loaded", "not_run", "broken"
-]
 
 #: A program that has ended this many of its processes, or this many by taking too long, gets no further one.
 MAX_DEATHS = 3
@@ -40,76 +35,6 @@ for name in ("builtins", "file"):
     del names[name]
 exec(compile(names.pop("text"), "main.py", "exec"), names)
 """
-
-
-@dataclass(frozen=True, slots=True)
-class TestResult:
-    """One test.
-
-    Attributes:
-        index: its number in the contract, from 0.
-        what: how it ended.
-        detail: what happened, without anything that the test expects.
-    """
-
-    __test__ = False
-
-    index: int
-    what: What
-    detail: str = ""
-
-    @property
-    def passed(self) -> bool:
-        """Whether it passed."""
-        return self.what == "passed"
-
-
-@dataclass(frozen=True, slots=True)
-class TestRun:
-    """All tests of one program.
-
-    Attributes:
-        results: one for each test of the contract, in order.
-        broken: why nothing can be said (law 6): ``sandbox_error`` or ``broken_tests``; None where the results stand.
-        reason: of ``broken``, in one line.
-        flags: what the program did at run time: ``exit``, ``timeout``, ``memory``, ``processes``, ``output_flood``, ``died``, ``forged_frame``,
-            ``not_plain``, ``bool_for_number``.
-        tier: of the sandbox.
-    """
-
-    __test__ = False
-
-    results: tuple[TestResult, ...]
-    broken: Literal["sandbox_error", "broken_tests"] | None = None
-    reason: str = ""
-    flags: tuple[str, ...] = ()
-    tier: str | None = None
-
-    def __post_init__(self) -> None:
-        if [result.index for result in self.results] != list(range(len(self.results))) or not (self.results or self.broken):
-            raise AssertionError("results are not one a test")
-
-
-_FLAGS = {
-    "timeout": "timeout", "oom": "memory", "pids": "processes", "output_limit": "output_flood", "died": "died", "garbled": "forged_frame",
-}  # fmt: skip
-_ERROR_FLAGS = {"SystemExit": "exit", "MemoryError": "memory", "NotPlainError": "not_plain", "NumberWantedError": "bool_for_number"}
-
-
-@dataclass
-class _Tally:
-    """What has been found so far."""
-
-    results: list[TestResult] = field(default_factory=list)
-    flags: set[str] = field(default_factory=set)
-
-    def add(self, what: What, detail: str = "", error: str = "") -> None:
-        self.results.append(TestResult(len(self.results), what, detail))
-        self.flags.update(flag for flag in (_FLAGS.get(what), _ERROR_FLAGS.get(error)) if flag)
-
-    def rest(self, total: int, what: What, detail: str) -> None:
-        while len(self.results) < total:
-            self.add(what, detail)
 
 
 def count_tests(tests: CodeTests) -> int:
@@ -131,9 +56,13 @@ def run_tests(contract: CodeContract, program: Program, sandbox: Sandbox) -> Tes
     Raises:
         NoTestsError, BrokenTestsError: of a contract that cannot be run at all.
     """
-    count_tests(contract.tests)
+    total = count_tests(contract.tests)
     run = _once(contract, program, sandbox)
-    return _once(contract, program, sandbox) if run.broken == "sandbox_error" else run
+    if run.broken == "sandbox_error":
+        run = _once(contract, program, sandbox)
+    if not run.broken and len(run.results) != total:
+        raise AssertionError(f"{len(run.results)} results of {total} tests")
+    return run
 
 
 def _once(contract: CodeContract, program: Program, sandbox: Sandbox) -> TestRun:
@@ -144,7 +73,7 @@ def _once(contract: CodeContract, program: Program, sandbox: Sandbox) -> TestRun
     wanted = units.wanted if units else (entry or "",)
     sources = [text for text in (program.prelude, program.code) if text]
     candidate = Candidate(sandbox, sources, wanted, contract.limits, plain=units is None)
-    total, tally = count_tests(contract.tests), _Tally()
+    total, tally = count_tests(contract.tests), Tally()
     try:
         loaded = candidate.load()
         unusable = _unusable(loaded, entry, tally)
@@ -159,7 +88,7 @@ def _once(contract: CodeContract, program: Program, sandbox: Sandbox) -> TestRun
         candidate.close()
 
 
-def _run_of(candidate: Candidate, tally: _Tally, sandbox: Sandbox) -> TestRun:
+def _run_of(candidate: Candidate, tally: Tally, sandbox: Sandbox) -> TestRun:
     reason = candidate.broken()
     if reason is not None:
         return _broken("sandbox_error", reason, sandbox)
@@ -170,13 +99,13 @@ def _broken(why: Literal["sandbox_error", "broken_tests"], reason: str, sandbox:
     return TestRun((), why, reason, (), sandbox.tier)
 
 
-def _unusable(loaded: Any, entry: str | None, tally: _Tally) -> str | None:
+def _unusable(loaded: Any, entry: str | None, tally: Tally) -> str | None:
     """Why a loaded program cannot be tried; None where it can."""
     if isinstance(loaded, Fault):
-        tally.flags.update(flag for flag in (_FLAGS.get(loaded.kind),) if flag)
+        tally.flags.update(flag for flag in (FAULT_FLAGS.get(loaded.kind),) if flag)
         return f"the program did not load: {loaded.kind}"
     if loaded[0] == "exc":
-        tally.flags.update(flag for flag in (_ERROR_FLAGS.get(loaded[1]),) if flag)
+        tally.flags.update(flag for flag in (ERROR_FLAGS.get(loaded[1]),) if flag)
         return f"the program did not load: {loaded[1]}: {loaded[2]}"[:300]
     if entry is not None and entry not in {name for name, _, _ in loaded[1]}:
         return f"{entry} is not defined"
@@ -187,7 +116,7 @@ def _hopeless(faults: Sequence[str]) -> bool:
     return len(faults) >= MAX_DEATHS or faults.count("timeout") >= MAX_TIMEOUTS
 
 
-def _revived(candidate: Candidate, tally: _Tally, total: int) -> bool:
+def _revived(candidate: Candidate, tally: Tally, total: int) -> bool:
     if not _hopeless([fault.kind for fault in candidate.faults]) and candidate.revive():
         return True
     tally.rest(total, "not_run", "an earlier test ended the program, or its time was up")
@@ -197,22 +126,21 @@ def _revived(candidate: Candidate, tally: _Tally, total: int) -> bool:
 # --- tests that are code ---
 
 
-def _asserts(contract: CodeContract, candidate: Candidate, sandbox: Sandbox, found: list[Any], tally: _Tally) -> TestRun:
+def _asserts(contract: CodeContract, candidate: Candidate, sandbox: Sandbox, found: list[Any], tally: Tally) -> TestRun:
     units = units_of(contract.tests)
     bench = Bench(sandbox, candidate, contract.limits)
     try:
-        begun = bench.start(contract.tests.setup, units, contract.tests.entry_point, found)
-        if begun.outcome == "broken" or (begun.fault and begun.fault.kind != "broken_sandbox"):
-            why = f"{begun.error}: {begun.message}" if begun.fault is None else f"{begun.fault.kind} {begun.fault.reason}"
-            return _broken("broken_tests", f"setup: {why}"[:300], sandbox)
-        if begun.fault:
-            return _broken("sandbox_error", begun.fault.reason, sandbox)
+        begun, asked = bench.start(contract.tests.setup, units, contract.tests.entry_point, found)
+        if begun.outcome == "broken" or (begun.fault and not asked):
+            return _broken_bench(begun, sandbox, "setup: ")
+        if begun.outcome != "passed":
+            tally.rest(len(units.sources), "not_loaded", f"a name that the tests use could not be read: {begun.error or 'no answer'}")
         for index, source in enumerate(units.sources):
-            if not _revived(candidate, tally, len(units.sources)):
+            if len(tally.results) > index or not _revived(candidate, tally, len(units.sources)):
                 break
             report, asked = bench.run(index, source)
             if report.fault and (report.fault.kind == "broken_sandbox" or not asked):
-                return _broken("sandbox_error" if report.fault.kind == "broken_sandbox" else "broken_tests", report.fault.reason, sandbox)
+                return _broken_bench(report, sandbox, f"test {index}: ")
             _judge(report, candidate, tally)
             if report.fault:
                 tally.rest(len(units.sources), "not_run", "the tests ended on what the program answered")
@@ -222,7 +150,15 @@ def _asserts(contract: CodeContract, candidate: Candidate, sandbox: Sandbox, fou
         bench.close()
 
 
-def _judge(report: Report, candidate: Candidate, tally: _Tally) -> None:
+def _broken_bench(report: Report, sandbox: Sandbox, where: str) -> TestRun:
+    """The tests' process failed by itself."""
+    if report.fault is None:
+        return _broken("broken_tests", f"{where}{report.error}: {report.message}"[:300], sandbox)
+    why: Literal["sandbox_error", "broken_tests"] = "sandbox_error" if report.fault.kind == "broken_sandbox" else "broken_tests"
+    return _broken(why, f"{where}{report.fault.kind} {report.fault.reason}"[:300], sandbox)
+
+
+def _judge(report: Report, candidate: Candidate, tally: Tally) -> None:
     if report.outcome == "passed":
         tally.add("passed")
     elif report.outcome == "gone":
@@ -265,7 +201,7 @@ def stored(tests: CodeTests) -> list[tuple[Any, Any]]:
     return pairs
 
 
-def _calls(contract: CodeContract, candidate: Candidate, tally: _Tally) -> None:
+def _calls(contract: CodeContract, candidate: Candidate, tally: Tally) -> None:
     tests, pairs = contract.tests, stored(contract.tests)
     for arguments, expected in pairs:
         if not _revived(candidate, tally, len(pairs)):
@@ -289,10 +225,10 @@ def _calls(contract: CodeContract, candidate: Candidate, tally: _Tally) -> None:
 
 
 def _stdin(contract: CodeContract, program: Program, sandbox: Sandbox) -> TestRun:
-    tally, spent, limits = _Tally(), 0.0, contract.limits
+    tally, spent, limits = Tally(), 0.0, contract.limits
     pairs = stored(contract.tests)
     for given, expected in pairs:
-        if spent >= limits.total or _hopeless([result.what for result in tally.results if result.what in _FLAGS]):
+        if spent >= limits.total or _hopeless([result.what for result in tally.results if result.what in FAULT_FLAGS]):
             tally.rest(len(pairs), "not_run", "an earlier test ended the program, or its time was up")
             break
         wall = min(limits.wall, limits.total - spent)
@@ -307,7 +243,7 @@ def _stdin(contract: CodeContract, program: Program, sandbox: Sandbox) -> TestRu
     return TestRun(tuple(tally.results), flags=tuple(sorted(tally.flags)), tier=sandbox.tier)
 
 
-def _judge_output(outcome: Outcome, expected: str, tally: _Tally) -> None:
+def _judge_output(outcome: Outcome, expected: str, tally: Tally) -> None:
     """An exit code of 0 proves nothing; a program that crashed has not solved its task, whatever it had printed."""
     endings: dict[str, What] = {"timeout_wall": "timeout", "timeout_cpu": "timeout", "oom": "oom", "pids": "pids", "output_limit": "output_limit", "killed": "died"}  # fmt: skip
     if outcome.status in endings:

@@ -202,10 +202,10 @@ class Bench:
             sandbox, "tests", Limits(wall=limits.total * 4 + GRACE, cpu=TESTS_CPU, memory=max(512, limits.memory_mb) << 20)
         )
 
-    def start(self, setup: str, units: Units, entry_point: str | None, found: list[Any]) -> Report:
-        """Run the setup and lay the candidate's names."""
+    def start(self, setup: str, units: Units, entry_point: str | None, found: list[Any]) -> tuple[Report, bool]:
+        """Run the setup and lay the candidate's names; also tells whether the candidate had been asked for one of their values."""
         message = ["start", self._nonce, setup, list(units.modules), entry_point, units.alias, found]
-        return self._talk(message, "start", self._limits.wall)[0]
+        return self._talk(message, "start", self._limits.wall)
 
     def run(self, index: int, source: str) -> tuple[Report, bool]:
         """Run one test; also tells whether the candidate had been asked anything."""

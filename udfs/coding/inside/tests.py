@@ -53,11 +53,14 @@ class Bench:
         try:
             names.update({module: __import__(module) for module in modules})
             exec(compile(setup, "<setup>", "exec"), names)  # noqa: S102 - this is the sandbox
+        except BaseException as error:  # noqa: BLE001
+            return ["result", nonce, "start", "broken", *told(error)[:2]]
+        try:
             for name, kind, bases in found:
                 if name == entry or not (name in names or hasattr(builtins, name)):
                     names[name] = self._stand_in(name, kind, bases)
-        except BaseException as error:  # noqa: BLE001
-            return ["result", nonce, "start", "broken", *told(error)[:2]]
+        except BaseException as error:  # noqa: BLE001 - the candidate's doing: it was asked for values
+            return ["result", nonce, "start", "unbound", *told(error)[:2]]
         names["__verilake_equal__"] = equal
         if alias is not None and entry is not None:
             names[alias] = names[entry]
