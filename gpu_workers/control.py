@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import overload
 
 from gpu_workers.log import Log
+from gpu_workers.programs.policies import follows, ready_versions
 from gpu_workers.programs.program import Item
 from udfs.store.run import HandoffRun
 
@@ -34,7 +35,11 @@ class Control:
     def retired(self) -> int | None:
         """The least policy version still wanted, where this run's is older; its groups are not begun any more."""
         self._names()
-        outdated = self._run.plan.policy_id is not None and self._wanted is not None and self._run.plan.policy_version < self._wanted
+        if self._wanted is None or self._run.plan.policy_id is None:
+            return None
+        # A program that follows its trainer takes the newest weights before it begins a group.
+        newest = max([self._run.plan.policy_version, *(ready_versions(self._run) if follows(self._run) else ())])
+        outdated = newest < self._wanted
         return self._wanted if outdated else None
 
     def _names(self) -> set[str]:

@@ -3,7 +3,8 @@
 Layout below ``handoff/<program>/run=<run_id>/``::
 
     plan/plan.json                     RunPlan, immutable; written last, so that its presence says "planned"
-    plan/policy/...                    what the engine needs beside the items (reader: weights.json, passages.parquet)
+    plan/policy/...                    what the engine needs beside the items (reader: weights.json, passages.parquet; vllm: a checkpoint)
+    policy/<version>/..., READY        newer weights of a run whose settings say follow_policy; READY ({"policy_id"}) is written last
     shards/<sid>.parquet               items, SHARD_SCHEMAS[program]
     claims/<sid>/<attempt>.json        create-if-absent = the lease
     beats/<sid>/<attempt>              Beat, overwritten while progress is made; its mtime is the sign of life

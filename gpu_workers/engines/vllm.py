@@ -112,7 +112,7 @@ class VllmEngine:
             model=self._model, dtype=options.dtype, max_model_len=options.max_model_len, max_num_seqs=options.in_flight,
             logprobs_mode="processed_logprobs", kv_cache_memory_bytes=cache, gpu_memory_utilization=options.gpu_memory_utilization,
             tensor_parallel_size=options.tensor_parallel_size, enforce_eager=options.enforce_eager, enable_prefix_caching=True,
-            disable_log_stats=True,
+            disable_log_stats=True, max_logprobs=-1,  # all of the vocabulary, for score()
             generation_config="vllm",  # the checkpoint's defaults for sampling are not the plan's
         )  # fmt: skip
         llm = AsyncLLM.from_engine_args(arguments)

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
+from gpu_workers.engines.options import read_options
 from gpu_workers.errors import RefusedRunError
 from gpu_workers.programs.program import Clock, Program
 from udfs.store.run import HandoffRun
+
+if TYPE_CHECKING:
+    from gpu_workers.programs.host import Host
+
+#: Options of the engine on this machine.
+Options = Mapping[str, str]
 
 
 def utc_now() -> datetime:
@@ -28,10 +36,56 @@ def _reader(run: HandoffRun, clock: Clock) -> Program:
     return ReaderProgram.load(run.plan, run.policy_folder(), clock)
 
 
-BUILDERS: Mapping[tuple[str, str], Callable[[HandoffRun, Clock], Program]] = {
+def _vllm(run: HandoffRun, options: Options) -> Host:
+    from gpu_workers.engines.vllm import VllmEngine, VllmOptions
+    from gpu_workers.programs.host import Host
+
+    given = read_options(VllmOptions, "vllm", options)
+    held = run.policy_folder()
+    model = str(held) if (held / "config.json").is_file() else given.model or str(run.plan.settings.get("model", ""))
+    return Host(VllmEngine(given, model, run.plan.policy_version), given, run.plan.lease_seconds)
+
+
+def _openai(run: HandoffRun, options: Options) -> Host:
+    from gpu_workers.engines.openai import OpenAIEngine
+    from gpu_workers.engines.openai_wire import OpenAIOptions
+    from gpu_workers.programs.host import Host
+
+    named = {name: run.plan.settings[name] for name in ("model",) if name in run.plan.settings}
+    given = read_options(OpenAIOptions, "openai", {**named, **options})
+    return Host(OpenAIEngine(given), given, run.plan.lease_seconds)
+
+
+def _rollout(run: HandoffRun, host: Host, clock: Clock) -> Program:
+    from gpu_workers.programs.policies import Policies
+    from gpu_workers.programs.sampling import RolloutProgram
+
+    return RolloutProgram(run.plan, host, Policies(run), clock)
+
+
+def _judge(run: HandoffRun, host: Host, clock: Clock) -> Program:
+    from gpu_workers.programs.judge import JudgeProgram
+
+    return JudgeProgram(run.plan, host, clock)
+
+
+def _logprobs(run: HandoffRun, host: Host, clock: Clock) -> Program:
+    from gpu_workers.programs.logprobs import LogprobsProgram
+
+    return LogprobsProgram(run.plan, host, clock)
+
+
+#: Engines without options, which answer in the thread of the worker's loop.
+EMBEDDED: Mapping[tuple[str, str], Callable[[HandoffRun, Clock], Program]] = {
     ("convert", "extractive"): _extractive,
     ("rollout", "reader"): _reader,
 }
+#: Engines that draw tokens for any program, with options of the machine.
+ENGINES: Mapping[str, Callable[[HandoffRun, Options], Host]] = {"openai": _openai, "vllm": _vllm}
+#: Programs over such an engine.
+HOSTED: Mapping[str, Callable[[HandoffRun, Host, Clock], Program]] = {"rollout": _rollout, "judge": _judge, "logprobs": _logprobs}
+#: A server's protocol has no way to score given tokens.
+UNSERVED = {("logprobs", "openai")}
 
 
 def build_program(run: HandoffRun, options: Mapping[str, str], clock: Clock = utc_now) -> Program:
@@ -45,10 +99,17 @@ def build_program(run: HandoffRun, options: Mapping[str, str], clock: Clock = ut
     Raises:
         RefusedRunError: this worker lacks the engine, its version, or an option.
     """
-    plan = run.plan
-    build = BUILDERS.get((plan.program, plan.engine))
-    if build is None:
-        raise RefusedRunError.from_engine(plan.program, plan.engine, [f"{program}/{engine}" for program, engine in BUILDERS])
-    if options:
-        raise RefusedRunError.from_options(plan.engine, sorted(options))
-    return build(run, clock)
+    program, engine = run.plan.program, run.plan.engine
+    if (program, engine) in EMBEDDED:
+        if options:
+            raise RefusedRunError.from_options(engine, sorted(options))
+        return EMBEDDED[program, engine](run, clock)
+    if program not in HOSTED or engine not in ENGINES or (program, engine) in UNSERVED:
+        raise RefusedRunError.from_engine(program, engine, served())
+    return HOSTED[program](run, ENGINES[engine](run, options), clock)
+
+
+def served() -> list[str]:
+    """Every pair that this worker has, as ``program/engine``."""
+    pairs = {*EMBEDDED, *((program, engine) for program in HOSTED for engine in ENGINES)} - UNSERVED
+    return sorted(f"{program}/{engine}" for program, engine in pairs)

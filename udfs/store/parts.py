@@ -129,6 +129,8 @@ def judge_commit(run: HandoffRun, commit: Commit) -> str | None:
     return reason
 
 
+#: Engines that need not tell tokens or log-probabilities: what is missing is null, and lossy.
+MAY_LACK_TOKENS = ("openai",)
 #: Column that must be there exactly where nothing failed.
 _DELIVERED = {"convert": "reply", "judge": "reply", "logprobs": "log_probs"}
 
@@ -147,17 +149,20 @@ def _judge_rollouts(plan: RunPlan, expected: Mapping[str, int], table: pa.Table)
     for item, seen in samples.items():
         if seen != set(range(expected[item])):
             return f"prompt_id {item}: sample indices {sorted(seen)}"
-    if any(policy != plan.policy_id for policy in pc.unique(table.column("policy_id")).to_pylist()):
+    follows = plan.settings.get("follow_policy", False)  # its workers take newer weights of the run as they come
+    if not follows and any(policy != plan.policy_id for policy in pc.unique(table.column("policy_id")).to_pylist()):
         return f"sampled by another policy than {plan.policy_id}"
-    return _judge_tensors(table.filter(pc.is_null(table.column("failure_class"))), plan.settings.get("vocab"))
+    sound = table.filter(pc.is_null(table.column("failure_class")))
+    if sound.column("response_text").null_count:
+        return "a sample without failure lacks text, tokens or log-probabilities"
+    if plan.engine in MAY_LACK_TOKENS:
+        whole = pc.and_(pc.is_valid(sound.column("response_token_ids")), pc.is_valid(sound.column("response_logprobs")))
+        sound = sound.filter(whole)
+    return _judge_tensors(sound, plan.settings.get("vocab"))
 
 
 def _judge_tensors(sound: pa.Table, vocab: int | None) -> str | None:
-    if (
-        sound.column("response_text").null_count
-        or sound.column("response_token_ids").null_count
-        or sound.column("response_logprobs").null_count
-    ):
+    if sound.column("response_token_ids").null_count or sound.column("response_logprobs").null_count:
         return "a sample without failure lacks text, tokens or log-probabilities"
     ids, values = (sound.column(name).combine_chunks() for name in ("response_token_ids", "response_logprobs"))
     if not pc.list_value_length(ids).equals(pc.list_value_length(values)):

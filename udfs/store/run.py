@@ -60,11 +60,11 @@ class HandoffRun:
         """
         return local_files(self.store)
 
-    def policy_folder(self) -> Path:
-        """``plan/policy`` as a local directory: in place on a file system, fetched from an object store."""
+    def policy_folder(self, name: str = POLICY) -> Path:
+        """``plan/policy``, or other weights of the run, as a local directory: in place on a file system, fetched from an object store."""
         if isinstance(self.store, FileStore):
-            return self.store.path(POLICY)
-        return self._fetched(POLICY, Path(tempfile.mkdtemp(prefix="verilake-policy-")))
+            return self.store.path(name)
+        return self._fetched(name, Path(tempfile.mkdtemp(prefix="verilake-policy-")))
 
     def _fetched(self, folder: str, target: Path) -> Path:
         files = {entry.name for entry in self.store.entries(folder)}
