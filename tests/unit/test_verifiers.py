@@ -1,0 +1,355 @@
+"""Verifiers by name: what a row gets, how a line is read, and what becomes of processes that die or hang; each with the right value."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from schemas.contract import AnswerContract
+from udfs.verifiers import pool as pools
+from udfs.verifiers.chunks import Chunk, Tally
+from udfs.verifiers.lines import read_line
+from udfs.verifiers.pool import GradingFailedError, Pool
+from udfs.verifiers.registry import grade_fields, verifiers
+from udfs.verifiers.rows import RowError
+
+TABLE = verifiers()
+SETTINGS = {"out": "lines", "keep_inputs": False, "allow_weak_sandbox": True}
+
+
+def got(**fields):
+    graded = grade_fields(fields, TABLE)
+    return graded.verdict, graded.reward
+
+
+CORRECT, INCORRECT, NO_ANSWER, NO_GOLD = ("correct", 1.0), ("incorrect", 0.0), ("unparsable_pred", 0.0), ("unparsable_gold", None)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"verifier": "number", "gold": "18", "answer": "16 + 2 = 18.\n#### 18"}, CORRECT),
+        ({"verifier": "number", "gold": "18", "answer": "19"}, INCORRECT),
+        ({"verifier": "number", "gold": "18", "answer": ""}, NO_ANSWER),
+        ({"verifier": "number", "gold": "eel", "answer": "18"}, NO_GOLD),
+        ({"verifier": "number", "gold": 0.5, "answer": 0.5}, CORRECT),  # a number of the file stands for its spelling
+        ({"verifier": "number", "gold": "5", "unit": "km", "answer": "5 miles"}, INCORRECT),
+        ({"verifier": "number", "gold": "5", "unit": "km", "tolerance": 0.1, "answer": "5.05 km"}, CORRECT),
+        ({"verifier": "choice", "gold": "b", "options": ["Rome", "Paris"], "answer": "(B)"}, CORRECT),
+        ({"verifier": "choice", "gold": "Paris", "options": ["Rome", "Paris"], "answer": "A"}, INCORRECT),
+        ({"verifier": "choice", "gold": "Oslo", "options": ["Rome", "Paris"], "answer": "A"}, NO_GOLD),
+        ({"verifier": "text", "gold": "New York", "aliases": ["NYC"], "answer": "Answer: nyc."}, CORRECT),
+        ({"verifier": "text", "gold": "New York", "answer": "York"}, INCORRECT),
+        ({"verifier": "date", "gold": "1939-09-03", "answer": "3 September 1939"}, CORRECT),
+        ({"verifier": "date", "gold": "1939-09-03", "answer": "04/03/1939"}, NO_ANSWER),
+        ({"verifier": "math", "gold": "1/2", "answer": "0.5"}, CORRECT),
+        ({"verifier": "math", "gold": "\\frac{1}{2}", "answer": "the result is \\boxed{\\dfrac12}"}, CORRECT),
+        ({"verifier": "math", "gold": "x^2-1", "answer": "(x-1)(x+1)"}, CORRECT),
+        ({"verifier": "math", "gold": "x^2-1", "answer": "x^2+1"}, INCORRECT),
+        ({"verifier": "set", "gold": "\\{1,2\\}", "answer": "{2, 1}"}, CORRECT),
+        ({"verifier": "set", "gold": ["1", "2"], "answer": "{1, 3}"}, INCORRECT),
+        ({"verifier": "list", "gold": [1, 2], "answer": "1, 2"}, CORRECT),
+        ({"verifier": "list", "gold": ["Rome", "Paris"], "answer": "Answer: Paris, Rome"}, INCORRECT),
+        ({"verifier": "interval", "gold": "(0,1]", "answer": "0 < x \\le 1"}, CORRECT),
+        ({"verifier": "interval", "gold": "(0,1]", "answer": "[0,1]"}, INCORRECT),
+    ],
+)
+def test_each_verifier_grades_its_rows(fields, expected):
+    assert got(**fields) == expected
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "by"),
+    [
+        ("18", "A: 18", "number"),
+        ("1,000", "1000.", "number"),
+        ("1/2", "0.5", "number"),
+        ("1/2", "\\frac12", "expression"),
+        ("1,2", "2,1", "expression"),  # two numbers are not a plain one
+        ("x=5", "5", "expression"),
+        ("50%", "0.5", "expression"),
+        ("\\sqrt2", "1.414", "expression"),
+    ],
+)
+def test_math_is_number_where_both_are_plain_numbers(gold, answer, by):
+    graded = grade_fields({"verifier": "math", "gold": gold, "answer": answer}, TABLE)
+    assert graded.by is not None
+    assert graded.by.partition("@")[0] == by
+
+
+def test_a_list_of_items_is_the_same_gold_as_its_spelling():
+    for kind, items, text in (("list", ["1", "1/2"], "1, 1/2"), ("set", ["(1,2)", "(3,4)"], "(1,2), (3,4)")):
+        answer = "Answer: " + text
+        assert grade_fields({"verifier": kind, "gold": items, "answer": answer}, TABLE) == grade_fields(
+            {"verifier": kind, "gold": text, "answer": answer}, TABLE
+        )
+        assert got(verifier=kind, gold=items, answer=answer) == CORRECT
+
+
+@pytest.mark.parametrize(
+    ("fields", "flags"),
+    [
+        ({}, ("missing_verifier",)),
+        ({"verifier": None, "gold": "1", "answer": "1"}, ("missing_verifier",)),
+        ({"verifier": "eel", "gold": "1", "answer": "1"}, ("unknown_verifier",)),
+        ({"verifier": ["number"], "gold": "1", "answer": "1"}, ("unknown_verifier",)),
+        ({"verifier": "number", "answer": "1"}, ("missing_gold",)),
+        ({"verifier": "number", "gold": "", "answer": "1"}, ("missing_gold",)),
+        ({"verifier": "number", "gold": "1"}, ("missing_answer",)),
+        ({"verifier": "number", "gold": "1", "answer": None}, ("missing_answer",)),
+        ({"verifier": "number", "gold": True, "answer": {"a": 1}}, ("wrong_type_answer", "wrong_type_gold")),
+        ({"verifier": "number", "gold": ["1"], "answer": "1"}, ("wrong_type_gold",)),
+        ({"verifier": "number", "gold": "1", "answer": "1", "tolerance": -1}, ("wrong_type_tolerance",)),
+        ({"verifier": "number", "gold": "1", "answer": "1", "tolerance": float("nan")}, ("wrong_type_tolerance",)),
+        ({"verifier": "number", "gold": "1", "answer": "1", "unit": ["km"]}, ("wrong_type_unit",)),
+        ({"verifier": "text", "gold": "a", "answer": "a", "aliases": "b"}, ("wrong_type_aliases",)),
+        ({"verifier": "choice", "gold": "A", "answer": "A", "options": {"A": "x"}}, ("wrong_type_options",)),
+        ({"verifier": "text", "gold": "\ud800", "answer": "a"}, ("wrong_gold",)),  # half a surrogate pair is no text
+        ({"verifier": "set", "gold": ["Paris, Texas", "Rome"], "answer": "a"}, ("gold_item_with_comma",)),
+        ({"verifier": "code", "answer": "pass"}, ("missing_tests",)),
+        ({"verifier": "code", "tests": "[1]", "answer": "pass"}, ("wrong_type_tests",)),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_an_error_with_its_reasons(fields, flags):
+    graded = grade_fields(fields, TABLE)
+    assert (graded.verdict, graded.reward, graded.flags) == ("error", None, flags)
+
+
+def test_a_verifier_that_fails_costs_its_row_alone(monkeypatch):
+    def broken(row):
+        raise ZeroDivisionError(row)
+
+    table = {**TABLE, "number": type(TABLE["number"])("number", "1", broken)}
+    graded = grade_fields({"verifier": "number", "gold": "1", "answer": "1"}, table)
+    assert (graded.verdict, graded.flags) == ("error", ("ZeroDivisionError", "verifier_failed"))
+
+
+def test_every_verifier_says_what_it_is():
+    assert list(TABLE) == ["number", "math", "choice", "text", "date", "list", "set", "interval", "code"]
+    for verifier in TABLE.values():
+        assert verifier.version
+        assert (verifier.low, verifier.high) == (0.0, 1.0)
+        assert verifier.about.endswith(".")
+        assert set(verifier.takes) <= {*AnswerContract.model_fields, "prompt"}
+
+
+CODE = "```python\ndef add(a, b):\n    return a + b\n```"
+
+
+@pytest.mark.parametrize(
+    ("tests", "answer", "expected"),
+    [
+        ({"kind": "call", "entry_point": "add", "inputs": [[1, 2], ["a", "b"]], "outputs": [3, "ab"]}, CODE, CORRECT),
+        ({"kind": "call", "entry_point": "add", "inputs": ["[1, 2]"], "outputs": ["4"]}, CODE, INCORRECT),
+        ({"kind": "assert", "entry_point": "add", "code": "assert add(1, 2) == 3"}, CODE, CORRECT),
+        ({"kind": "assert", "code": ["assert add(1, 2) == 3", "assert add(0, 0) == 1"]}, CODE, INCORRECT),
+        ({"kind": "stdin", "inputs": ["1 2\n"], "outputs": ["3\n"]}, "print(sum(map(int, input().split())))", CORRECT),
+        ({"kind": "assert", "code": "assert add(1, 2) == 3"}, "def add(a, b", NO_ANSWER),
+        ({"kind": "stdin", "inputs": [], "outputs": []}, "pass", NO_GOLD),
+        ({"kind": "eel", "code": "assert 1"}, "pass", NO_GOLD),
+        ({"kind": "assert", "code": "assert ("}, "pass", NO_GOLD),
+    ],
+)
+def test_code_rows_of_each_kind(tests, answer, expected):
+    table = verifiers(allow_weak_sandbox=True)
+    for given in (tests, json.dumps(tests)):  # an object, or its JSON text as Parquet files keep it
+        graded = grade_fields({"verifier": "code", "tests": given, "answer": answer}, table)
+        assert (graded.verdict, graded.reward) == expected
+        assert (graded.tier is not None) == (expected in (CORRECT, INCORRECT))
+
+
+# --- lines ---
+
+
+def test_what_is_carried_keeps_its_spelling():
+    line = (
+        '{ "x" : 1.10 , "id":7,"\\u0079":[1e400, 123456789012345678901234567890, "\\ud800"],"gold": 1.50,"verdict":"old","z":{"a" : NaN}}'
+    )
+    fields = read_line(line.encode())
+    assert fields.carried == [('"x"', "1.10"), ('"\\u0079"', '[1e400, 123456789012345678901234567890, "\\ud800"]'), ('"z"', '{"a" : NaN}')]
+    assert fields.known == {"id": 7, "gold": "1.50"}
+    assert fields.texts == {"id": "7", "gold": "1.50"}
+    assert fields.flags == []
+
+
+def test_numbers_beyond_what_python_converts_are_kept():
+    digits = "9" * 5000
+    fields = read_line(f'{{"gold":{digits},"x":[{digits}]}}'.encode())
+    assert fields.known == {"gold": digits}
+    assert fields.carried == [('"x"', f"[{digits}]")]
+
+
+@pytest.mark.parametrize(
+    ("line", "flag"),
+    [
+        (b"", "not_json"),
+        (b"eel", "not_json"),
+        (b'{"a":1', "not_json"),
+        (b'{"a":1}}', "not_json"),
+        (b'{"a":1,}', "not_json"),
+        (b'{"a" 1}', "not_json"),
+        (b"{'a':1}", "not_json"),
+        (b'{1:"a"}', "not_json"),
+        (b'{"a":1} {"b":2}', "not_json"),
+        (b'{"a":01}', "not_json"),
+        (b"[1", "not_json"),
+        (b"[1]", "not_object"),
+        (b'"text"', "not_object"),
+        (b"null", "not_object"),
+        (b'{"a":"\xff"}', "invalid_utf8"),
+        (b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "too_deep"),
+    ],
+)
+def test_a_line_that_is_no_record_says_why(line, flag):
+    with pytest.raises(RowError, match=f"^{flag}$"):
+        read_line(line)
+
+
+@pytest.mark.parametrize("value", [{}, {"a": 1}, {"a": {"b": [1, 2, {"c": None}]}, "d e": '\\"}{,:'}, {"é\u2028": "\x7f"}])
+@pytest.mark.parametrize("separators", [(",", ":"), (" , ", "\t:\r\n ")])
+def test_lines_are_read_as_the_standard_decoder_reads_them(value, separators):
+    fields = read_line(json.dumps(value, separators=separators).encode() + b" \r\n")
+    assert {json.loads(name): json.loads(text) for name, text in fields.carried} == value
+
+
+def test_a_name_given_twice_is_ambiguous():
+    fields = read_line(b'{"id": 1, "answer": "17", "answer": "18"}')
+    assert (fields.flags, fields.known) == (["duplicate_key"], {"id": 1, "answer": "17"})
+
+
+# --- processes ---
+
+
+class Lines:
+    """Rows of a list, as many at once as are asked for, or fewer."""
+
+    def __init__(self, rows, most=1000):
+        self.rows, self.most, self.at = [json.dumps(row).encode() for row in rows], most, 0
+
+    def take(self, rows):
+        part = self.rows[self.at : self.at + min(rows, self.most)]
+        self.at += len(part)
+        return Chunk("lines", b"\n".join(part), range(self.at - len(part) + 1, self.at + 1)) if part else None
+
+
+def rows_of(count):
+    return [{"id": n, "verifier": "number", "gold": "7", "answer": f"Answer: {n % 9}"} for n in range(count)]
+
+
+def graded(pool, source):
+    tally, lines = Tally(), []
+    for payload, counts in pool.grade(source):
+        tally.add(counts)
+        lines += map(json.loads, payload.splitlines())
+    return lines, tally
+
+
+def gone(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def test_order_and_counts_do_not_depend_on_processes_or_chunks():
+    rows, results = rows_of(300), []
+    for workers, most in ((1, 1000), (2, 7)):
+        with Pool(workers, SETTINGS) as pool:
+            results.append(graded(pool, Lines(rows, most)))
+            pids = pool.pids
+        assert len(pids) == workers
+        assert all(map(gone, pids))
+    assert results[0] == results[1]
+    lines, tally = results[0]
+    assert [line["id"] for line in lines] == list(range(300))
+    assert [line["verdict"] for line in lines] == ["correct" if n % 9 == 7 else "incorrect" for n in range(300)]
+    assert tally.verdicts == {"number": {"correct": 33, "incorrect": 267}}  # 7, 16, ..., 295
+
+
+def test_a_killed_process_costs_no_row_and_its_work_is_done_again(monkeypatch):
+    """Killed from outside in the midst of a row that sleeps in the sandbox, once: the row is retried and gets its verdict."""
+    monkeypatch.setattr(pools, "FIRST_ROWS", 8)
+    slow = {"kind": "assert", "entry_point": "f", "code": "assert f() == 1"}
+    rows = [*rows_of(3), {"id": 3, "verifier": "code", "tests": slow, "answer": "import time\ndef f():\n    time.sleep(1.5)\n    return 1"}]
+    with Pool(1, SETTINGS) as pool:
+
+        def strike():
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline:
+                if pool._processes and pool._processes[0].row == 3:
+                    os.kill(pool.pids[0], signal.SIGKILL)
+                    return
+                time.sleep(0.02)
+
+        striker = threading.Thread(target=strike)
+        striker.start()
+        lines, _ = graded(pool, Lines(rows))
+        striker.join()
+        assert pool.replaced == 1
+    assert [line["verdict"] for line in lines] == ["incorrect", "incorrect", "incorrect", "correct"]
+
+
+def test_a_row_that_kills_its_process_twice_is_an_error_and_the_others_are_graded(monkeypatch):
+    """Every process dies at the third row that it grades: of three rows only the last is tried twice in vain."""
+    monkeypatch.setattr(pools, "FIRST_ROWS", 8)
+    monkeypatch.setenv("VERILAKE_KILL_AT", "verifiers/row:3")
+    with Pool(1, SETTINGS) as pool:
+        lines, tally = graded(pool, Lines(rows_of(3)))
+        assert pool.replaced == 2
+    assert [line["verdict"] for line in lines] == ["incorrect", "incorrect", "error"]
+    assert (lines[2]["id"], lines[2]["reward"], lines[2]["flags"]) == (2, None, ["worker_died"])
+    assert tally.errors == [{"line": 3, "id": 2, "flags": ["worker_died"]}]
+
+
+def test_a_row_beyond_its_limit_is_given_up_and_the_others_are_graded(monkeypatch):
+    """A process that is stopped in the midst of a row says nothing any more; its limit ends it, twice, and the row is an error."""
+    monkeypatch.setattr(pools, "FIRST_ROWS", 8)
+    monkeypatch.setattr(pools.GradingProcess, "overdue", lambda self: self.row == 1 and _stopped(self.pid))
+    slow = {"kind": "assert", "entry_point": "f", "code": "assert f() == 1"}
+    hold = {"id": 1, "verifier": "code", "tests": slow, "answer": "import time\ndef f():\n    time.sleep(60)"}
+    with Pool(1, SETTINGS) as pool:
+        lines, _ = graded(pool, Lines([rows_of(1)[0], hold, rows_of(3)[2]]))
+        assert pool.replaced == 2
+    assert [line["verdict"] for line in lines] == ["incorrect", "error", "incorrect"]
+    assert lines[1]["flags"] == ["over_row_limit"]
+
+
+def _stopped(pid):
+    os.kill(pid, signal.SIGSTOP)
+    return True
+
+
+def test_processes_that_never_begin_end_the_grading(monkeypatch):
+    monkeypatch.setenv("PYTHONHOME", "/nowhere")  # no interpreter starts
+    with Pool(2, SETTINGS) as pool, pytest.raises(GradingFailedError, match="3 grading processes died"):
+        graded(pool, Lines(rows_of(3)))
+
+
+def test_chunks_grow_with_cheap_rows_and_shrink_with_dear_ones():
+    pool = Pool(1, SETTINGS)
+    for _ in range(6):
+        pool._learn(0.001, 10)  # 0.1 ms a row: 2000 would fit
+    assert pool._rows == pools.MAX_ROWS
+    pool._learn(pools.MAX_ROWS * 0.1, pools.MAX_ROWS)  # 0.1 s a row
+    assert pool._rows <= 4
+
+
+def test_a_row_is_overdue_only_when_it_has_been_looked_at_for_longer_than_its_limit():
+    process = pools.GradingProcess(SETTINGS)
+    try:
+        process.send(0, Chunk("lines", b"", range(0)), {})
+        process._marker.put(0, 0.2)
+        assert not process.overdue()
+        time.sleep(0.25)
+        assert process.overdue()
+        process._marker.put(1, 0.2)  # the next row has its own time
+        assert not process.overdue()
+    finally:
+        process.end(at_once=True)
+    assert gone(process.pid)

@@ -1,0 +1,1 @@
+"""Verifiers by name for rows of plain files, and the processes that run them."""
