@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from jobs.views.rewards import RoundRewards
+from schemas.errors import VerilakeError
 from schemas.table import column
 from udfs.rewards.advantages import ESTIMATORS
 from udfs.rewards.functions import FORMAT_SHAPING
@@ -73,6 +76,17 @@ SCHEMA = pa.schema(
 )
 
 
+class OutFileError(VerilakeError):
+    """The file that was asked for cannot be written."""
+
+    exit_code = 2
+
+    @classmethod
+    def from_error(cls, path: Path, error: OSError) -> OutFileError:
+        """What the system says."""
+        return cls(f"--out {path}: {error.strerror or error}. Name a file in a folder that can be written.")
+
+
 def reward_table(found: RoundRewards, role: str | None = None) -> pa.Table:
     """One row a trajectory, columns of :data:`SCHEMA`."""
     facts, raw, made = found.rows.facts, found.rows.raw, found.composed
@@ -102,15 +116,21 @@ def write_rewards(table: pa.Table, path: Path) -> None:
     """Write the file; a reader sees the old one or the whole new one, and a failure leaves the old one alone.
 
     Raises:
-        OSError: the folder cannot be written, or the disk is full.
+        OutFileError: the file cannot be written there.
+        OSError: the disk is full.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")  # a second process that writes the same file has a part of its own
     try:
-        pq.write_table(table, part, compression="zstd")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            pq.write_table(table, part, compression="zstd")
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise
+        raise OutFileError.from_error(path, error) from None
 
 
 def _values(rows: Sequence[Reward | None] | None, n: int) -> list[float | None]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import random
+import shutil
 
 import duckdb
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
 from jobs.cli.main import run
 from jobs.config import load_config
+from jobs.lake.layout import Lake
 from jobs.views.query import run_query
 from jobs.views.reward_figures import reward_figures
 from jobs.views.reward_rows import SCHEMA, reward_table
@@ -270,8 +273,43 @@ def test_what_is_refused(lake, tmp_path, capsys):
     assert run(["rewards", "--round", "1", "-w", str(bare.root)]) == 3
     assert run(["rewards", "--round", "1", "-w", str(lake.root), "--role", "trian"]) == 2
     assert run(["rewards", "--round", "1", "-w", str(lake.root), "--out", str(tmp_path)]) == 2
+    assert "round 1 holds eval, train" in " ".join(capsys.readouterr().err.split())
+    (tmp_path / "file").write_text("no folder")
+    assert run(["rewards", "--round", "1", "-w", str(lake.root), "--out", str(tmp_path / "file" / "out.parquet")]) == 2
+    assert "Name a file in a folder that can be written" in capsys.readouterr().err
     assert run(["rewards", "--round", "1", "-w", str(lake.root), "--set", "reward.clip=-1"]) == 2
     assert "reward.clip" in capsys.readouterr().err
+
+
+def test_a_lake_from_before_judgements_and_ranges_is_read(lake, tmp_path):
+    workspace = Workspace(shutil.copytree(lake.root, tmp_path / "old"))
+    for table in (JUDGEMENTS, RESCORED, REWARDS):
+        shutil.rmtree(workspace.lake_root / table.path)
+    rows = (
+        Lake(lake.lake_root)
+        .dataset(REWARDS)
+        .to_table()
+        .drop_columns(["low", "high", "tests_passed", "tests_total", "sandbox_tier", "detail"])
+    )
+    write_deltalake(str(workspace.lake_root / REWARDS.path), rows, partition_by=["round"])
+    old, new = view(workspace), view(lake)
+    assert old.ratios is None
+    assert old.rows.raw.verifier == new.rows.raw.verifier  # our own graders have had one range from the start
+    assert old.rows.raw.judge == [None] * 25
+
+
+def test_a_full_disk_leaves_the_old_file_alone(lake, tmp_path, monkeypatch, capsys):
+    out = tmp_path / "out.parquet"
+    out.write_text("as it was")
+
+    def full(table, part, **_):
+        part.write_text("half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("jobs.views.reward_rows.pq.write_table", full)
+    assert run(["rewards", "--round", "1", "-w", str(lake.root), "--out", str(out)]) == 1
+    assert "the disk is full" in capsys.readouterr().err
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("out.parquet", "as it was")]
 
 
 def test_the_view_agrees_with_sql_over_the_same_rows(lake):
