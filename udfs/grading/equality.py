@@ -35,6 +35,8 @@ def _holds_sign(node: Node) -> bool:
 
 def spread(node: Node) -> Node:
     r"""``a \pm b`` as the list of both; lists and sets with such items become longer."""
+    if node[0] in ("num", "sym"):
+        return node
     if node[0] == "list" or (node[0] == "seq" and node[1] == "\\{"):
         at = 1 if node[0] == "list" else 3
         items: list[Node] = []
@@ -234,6 +236,8 @@ def same(gold: Node, answer: Node, rules: Rules) -> bool | None:
         answer: what was said.
         rules: tolerance and unit; flags are added to it.
     """
+    if gold[0] == answer[0] == "num" and not (rules.tolerance or rules.unit):
+        return bool(gold[1] == answer[1])
     gold, answer = spread(gold), spread(answer)
     if gold == answer and gold[0] not in ("list", "seq", "rel"):
         return same_scalar(gold, answer, rules) if gold[0] not in ("text", "matrix", "dots", "such") and gold != ("sym", "infty") else True
@@ -265,6 +269,8 @@ def same(gold: Node, answer: Node, rules: Rules) -> bool | None:
 
 def as_set(node: Node) -> tuple[Node, ...] | None:
     """Items of a finite set, also written as a bare list, a bracketed list of other than two items, or a single value."""
+    if node[0] == "rel" and len(node) == 4 and node[2] == "\\in" and lone_name(node[1]):  # x is one of
+        node = node[3]
     found = collection(spread(node))
     if found is None:
         return None if node[0] in ("seq", "cup", "minus", "text") or region(node, pairs=False) is not None else _unnamed((node,))[1]
@@ -288,6 +294,8 @@ def same_by_type(gold: Node, answer: Node, rules: Rules) -> bool | None:
         items, others = as_set(gold), as_set(answer)
         if items is not None:
             return False if others is None else _any_order(items, others, rules, multiple=False)
+        if region(gold, pairs=False) is None and gold[:2] != ("seq", "\\{"):
+            return False
     elif rules.kind == "list":
         items, others = as_list(gold, ordered=rules.ordered), as_list(answer, ordered=rules.ordered)
         if items is None or others is None:

@@ -27,7 +27,7 @@ _SHORT_MARK = re.compile(r"^[ \t>*_\-]{0,16}(?:A[ \t*]{0,8}:|####)\*{0,2}", re.M
 _THINK_END = "</think>"
 _FENCE = re.compile(r"\A```[A-Za-z]{0,16}\s{1,8}(.*?)\s{0,8}```\Z", re.DOTALL)
 _AFTER = "` \t\r\n*_"
-_AFTER_BOX = "` \t\r\n*_$.)]\\"
+_AFTER_BOX = "` \t\r\n*_$.)]}\\"
 
 
 @dataclass(frozen=True, slots=True)

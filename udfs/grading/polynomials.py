@@ -17,9 +17,10 @@ Monomial = tuple[tuple[Atom, Exponent], ...]
 Polynomial = dict[Monomial, Fraction]
 
 PRIME, IMAGINARY, CONSTANT, VARIABLE, FACTORIAL, OPAQUE = range(6)
-#: Bounds of one polynomial: terms, and bits of a coefficient.
+#: Bounds of one polynomial: terms, bits of a coefficient, bits of all of them, and an exponent.
 MAX_TERMS = 200
-MAX_BITS = 16_384
+MAX_BITS = 8192
+MAX_SIZE = 65_536
 MAX_DEGREE = 10**6
 
 ONE: Polynomial = {(): Fraction(1)}
@@ -104,6 +105,8 @@ def times(a: Polynomial, b: Polynomial) -> Polynomial:
         for right, d in b.items():
             if not left or not right:
                 monomial, coefficient = left or right, c * d
+                if bits(coefficient) > MAX_BITS:
+                    raise OutOfBoundsError("coefficient")
             else:
                 powers: dict[Atom, Exponent] = dict(left)
                 for key, exponent in right:
@@ -114,7 +117,7 @@ def times(a: Polynomial, b: Polynomial) -> Polynomial:
                 out[monomial] = Fraction(total)
             else:
                 out.pop(monomial, None)
-    if len(out) > MAX_TERMS or any(bits(c) > MAX_BITS for c in out.values()):
+    if len(out) > MAX_TERMS or (len(out) > 8 and sum(bits(c) for c in out.values()) > MAX_SIZE):
         raise OutOfBoundsError("terms")
     return out
 

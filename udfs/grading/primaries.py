@@ -220,8 +220,8 @@ class Primaries(Cursor):
         if self.skip("^"):
             negative = self.skip("-")
             power = self.argument()
-            if negative:
-                if power != ("num", Fraction(1)) or name not in _INVERSE:
+            if negative or (power[0] == "num" and power[1] < 0):
+                if power[0] != "num" or abs(power[1]) != 1 or name not in _INVERSE:
                     raise UnreadableError("negative power of a function")
                 name, power = _INVERSE[name], None
         arguments = self._call() if self.peek().text == "(" else [self._loose()]

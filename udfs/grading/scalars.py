@@ -38,7 +38,7 @@ class Rules:
     numeric_left: int = MAX_NUMERIC
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=4096)
 def _ratio(node: Node) -> Ratio | None:
     """The exact quotient; None where exact arithmetic does not reach. UndefinedError where there is no value."""
     try:

@@ -85,7 +85,8 @@ class _Reader(Primaries):
         sign = self.peek().text if self.peek().kind != "text" else ""
         if sign == "-":
             self.at += 1
-            return ("neg", self.product())
+            value = self.product()
+            return ("num", -value[1]) if value[0] == "num" else ("neg", value)
         if sign == "+":
             self.at += 1
             if self.skip("-"):  # "+-5", typed for the sign of both
