@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.sandboxes import QUICK, of_tier, reported, run
+from tests.sandboxes import of_tier, reported, run
 from udfs.sandbox import process
 from udfs.sandbox.sandbox import Sandbox
 from udfs.sandbox.spec import ISOLATED, PYTHON, Job, Limits
@@ -26,10 +26,22 @@ ENDINGS = {
     "stopped": ("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)", {"wall": 0.5}, "timeout_wall", None, 9),
     "SIGTERM ignored": ("import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(60)", {"wall": 0.4}, "timeout_wall", None, 9),
     "spin": ("while True: pass", {"cpu": 1.0, "wall": 60.0}, "timeout_cpu", None, 24),
-    "spin without SIGXCPU": ("import signal\nsignal.signal(24, signal.SIG_IGN)\nwhile True: pass", {"cpu": 1.0, "wall": 60.0}, "timeout_cpu", None, 9),
+    "spin without SIGXCPU": (
+        "import signal\nsignal.signal(24, signal.SIG_IGN)\nwhile True: pass",
+        {"cpu": 1.0, "wall": 60.0},
+        "timeout_cpu",
+        None,
+        9,
+    ),
     "flood": ("import sys\nwhile True: sys.stdout.write('x' * 4096 + chr(10))", {"output": 10_000}, "output_limit", None, 9),
     "flood without a newline": ("import os\nwhile True: os.write(2, b'x' * 65536)", {"output": 10_000}, "output_limit", None, 9),
-    "flood of both": ("import os\nwhile True: os.write(1, b'a' * 900); os.write(2, b'b' * 900)", {"output": 10_000}, "output_limit", None, 9),
+    "flood of both": (
+        "import os\nwhile True: os.write(1, b'a' * 900); os.write(2, b'b' * 900)",
+        {"output": 10_000},
+        "output_limit",
+        None,
+        9,
+    ),
     "flood of the result": ("import os\nwhile True: os.write(3, b'x' * 4096)", {"result": 10_000}, "output_limit", None, 9),
     "recursion": ("import sys; sys.setrecursionlimit(10**9)\ndef f(x): return f([x])\nf(0)", {"wall": 30.0}, None, None, None),
 }
@@ -133,7 +145,19 @@ def test_environment_is_built_from_nothing(sandbox: Sandbox, monkeypatch: pytest
     assert found["MINE"] == "1"
     assert found["RESULT_FD"] == "3"  # ours comes last
     assert "SECRET_TOKEN" not in found
-    assert set(found) <= {"PATH", "HOME", "LANG", "TZ", "PYTHONHASHSEED", "MINE", "RESULT_FD", "LD_LIBRARY_PATH", "PWD", "TMPDIR", "LC_CTYPE"}
+    assert set(found) <= {
+        "PATH",
+        "HOME",
+        "LANG",
+        "TZ",
+        "PYTHONHASHSEED",
+        "MINE",
+        "RESULT_FD",
+        "LD_LIBRARY_PATH",
+        "PWD",
+        "TMPDIR",
+        "LC_CTYPE",
+    }
 
 
 def test_sets_print_in_one_order(sandbox: Sandbox):
@@ -253,5 +277,3 @@ def test_sessions_need_both_descriptors(sandbox: Sandbox):
 
 def test_frames_are_what_struct_says():
     assert struct.pack(">I", 258) == b"\0\0\1\2"  # the documented order of bytes
-
-

@@ -65,7 +65,7 @@ class Box:
             # A second name may be of a file that the program could not read by itself.
             if not stat.S_ISREG(found.st_mode) or found.st_size > room or found.st_nlink > 1:
                 return None
-            with open(fd, "rb", closefd=False) as file:  # noqa: PTH123 - a descriptor
+            with open(fd, "rb", closefd=False) as file:
                 return file.read(room)
         except OSError:
             return None
@@ -73,20 +73,25 @@ class Box:
             os.close(fd)
 
     def remove(self) -> None:
-        """Take everything away; what cannot be taken away is left to the end of the launcher."""
-        if self.mounted:
-            with contextlib.suppress(OSError):
-                kernel.unmount(str(self.path))
-            with contextlib.suppress(OSError):
-                self.path.rmdir()
-            return
-        for folder, folders, _ in os.walk(self.path):
-            for name in folders:  # a program may have locked us out of its own folders
-                if not (inner := Path(folder) / name).is_symlink():
-                    with contextlib.suppress(OSError):
-                        inner.chmod(0o700)
-        shutil.rmtree(self.path, ignore_errors=True)
+        """Take everything away."""
+        remove(self.path, mounted=self.mounted)
 
     def _give(self, path: Path) -> None:
         if self._owner is not None:
             os.chown(path, *self._owner, follow_symlinks=False)
+
+
+def remove(path: Path, *, mounted: bool) -> None:
+    """Take a box away; what cannot be taken away ends with the launcher."""
+    if mounted:
+        with contextlib.suppress(OSError):
+            kernel.unmount(str(path))
+        with contextlib.suppress(OSError):
+            path.rmdir()
+        return
+    for folder, folders, _ in os.walk(path):
+        for name in folders:  # a program may have locked us out of its own folders
+            if not (inner := Path(folder) / name).is_symlink():
+                with contextlib.suppress(OSError):
+                    inner.chmod(0o700)
+    shutil.rmtree(path, ignore_errors=True)

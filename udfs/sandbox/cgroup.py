@@ -43,7 +43,7 @@ class Groups:
             else:
                 return None
             found.sweep()
-            probe = Group.make(found, f"{PREFIX}probe-{os.getpid()}", 64 << 20, 8)
+            probe = Group.make(found, os.getpid(), 64 << 20, 8)
             probe.remove()
         except OSError:
             return None
@@ -67,9 +67,9 @@ class Group:
     version: int
 
     @classmethod
-    def make(cls, groups: Groups, name: str, memory: int, pids: int) -> Group:
+    def make(cls, groups: Groups, supervisor: int, memory: int, pids: int) -> Group:
         """A fresh group with its bounds; raises OSError."""
-        group = cls(groups.memory / name, groups.pids / name, groups.version)
+        group = cls.of(groups, supervisor)
         group.memory.mkdir()
         try:
             if group.pids != group.memory:
@@ -109,18 +109,25 @@ class Group:
             _pairs(self.pids / "pids.events").get("max", 0),
         )
 
+    @classmethod
+    def of(cls, groups: Groups, supervisor: int) -> Group:
+        """The group of the run that this supervisor watches."""
+        name = f"{PREFIX}{supervisor}"
+        return cls(groups.memory / name, groups.pids / name, groups.version)
+
+    def gone(self) -> bool:
+        """Remove the groups if nobody is in them any more; True if they are not there."""
+        for folder in {self.memory, self.pids}:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        return not (self.memory.exists() or self.pids.exists())
+
     def remove(self) -> None:
         """Remove the groups; their processes must be gone."""
-        for folder in {self.memory, self.pids}:
-            for _ in range(200):  # a dead process leaves its group a moment after it was waited for
-                try:
-                    folder.rmdir()
-                except FileNotFoundError:
-                    break
-                except OSError:
-                    time.sleep(0.005)
-                else:
-                    break
+        for _ in range(200):  # a dead process leaves its group a moment after it was waited for
+            if self.gone():
+                break
+            time.sleep(0.005)
 
 
 def _own_folders() -> dict[str, Path]:

@@ -15,7 +15,9 @@ import select
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from udfs.sandbox import kernel
@@ -88,12 +90,15 @@ def _settle(settings: dict[str, object], watch: int) -> House:
     import resource  # noqa: F401
 
     from udfs.sandbox import bubblewrap, confine, stage  # noqa: F401
+    from udfs.sandbox.supervisor import become_user
 
     gc.disable()
     kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
     groups = Groups.find()  # before the namespace: its folders are those of the machine
     first_user = _reserve_users() if os.geteuid() == 0 else None
-    staged = _tried(stage.private_namespace)
+    if first_user is not None and not _tried(partial(become_user, first_user)):
+        first_user = None  # a container's root that may not change users
+    staged = _tried(partial(stage.private_namespace, trial=True))
     shown = [(str(source), str(target)) for source, target in settings["shown"]]  # type: ignore[attr-defined]  # JSON
     if staged:
         stage.private_namespace()
@@ -120,13 +125,12 @@ def _settle(settings: dict[str, object], watch: int) -> House:
     )
 
 
-def _tried(attempt: object) -> bool:
+def _tried(attempt: Callable[[], None]) -> bool:
     """Whether this succeeds in a child of ours: a failure half-way must not be ours."""
     pid = os.fork()
     if pid == 0:
         try:
-            attempt()  # type: ignore[operator]
-            kernel.mount("probe", "/mnt" if os.path.isdir("/mnt") else "/tmp", "tmpfs")  # noqa: S108, PTH112 - in the child's namespace alone
+            attempt()
         except BaseException:  # noqa: BLE001 - the answer is the exit code
             os._exit(1)
         os._exit(0)
@@ -160,6 +164,7 @@ def _serve(sock: socket.socket, watch: int, house: House) -> None:
     from udfs.sandbox.supervisor import supervise
 
     running: dict[int, int] = {}
+    left: set[int] = set()
     woken, wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -167,11 +172,12 @@ def _serve(sock: socket.socket, watch: int, house: House) -> None:
     for fd in (sock.fileno(), watch, woken):
         poll.register(fd, select.POLLIN)
     while True:
-        ready = {fd for fd, _ in poll.poll()}
+        ready = {fd for fd, _ in poll.poll(20 if left else None)}
         if woken in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(woken, 4096)
-            _reap(running)
+        left |= _reap(running)
+        left = {pid for pid in left if not _tidied(house, pid)}
         if watch in ready:
             break
         if sock.fileno() not in ready:
@@ -194,25 +200,40 @@ def _serve(sock: socket.socket, watch: int, house: House) -> None:
             os.close(fd)
         running[pid] = slot
     while running:  # they saw the same, and tidy up
-        _reap(running, wait=True)
+        left |= _reap(running, wait=True)
+    for pid in left:
+        _tidied(house, pid)
 
 
-def _reap(running: dict[int, int], *, wait: bool = False) -> None:
-    """Wait for finished supervisors, and for what a killed supervisor left to us, which is ended first."""
+def _reap(running: dict[int, int], *, wait: bool = False) -> set[int]:
+    """Wait for finished supervisors, and for what a killed supervisor left to us, which is ended first; returns those that were killed."""
+    killed: set[int] = set()
     while True:
         try:
             pid, status = os.waitpid(-1, 0 if wait else os.WNOHANG)
         except ChildProcessError:
             running.clear()
-            return
+            return killed
         if pid == 0:
-            return
-        running.pop(pid, None)
+            return killed
+        if running.pop(pid, None) is not None and os.WIFSIGNALED(status):
+            killed.add(pid)
         if os.WIFSIGNALED(status):
             for orphan in children():
                 if orphan not in running:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(orphan, signal.SIGKILL)
+
+
+def _tidied(house: House, supervisor: int) -> bool:
+    """Remove what a killed supervisor could not; False while its processes are not gone yet."""
+    from udfs.sandbox.box import remove
+    from udfs.sandbox.cgroup import Group
+
+    if house.groups is not None and not Group.of(house.groups, supervisor).gone():
+        return False
+    remove(house.place / f"run-{supervisor}", mounted=house.staged)
+    return True
 
 
 def children() -> list[int]:

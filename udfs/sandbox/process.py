@@ -137,20 +137,28 @@ class Process:
         check(job)
         self.ending: Ending | None = None
         self.files: dict[str, bytes] = {}
-        out, err = os.pipe(), os.pipe()
-        result, request = os.pipe() if job.results else None, os.pipe() if job.requests else None
-        self.pipes = (out[0], err[0], result[0] if result else None, request[1] if request else None)
-        theirs = [_stdin(job.stdin), out[1], err[1], *([result[1]] if result else []), *([request[0]] if request else [])]
-        theirs.insert(0, pack(_order(job, tier), list(job.files.values())))
-        try:
-            self._control = launcher.order(theirs[0], theirs[1:])
-        except OSError:
-            self._close_pipes()
-            raise
-        finally:
-            for fd in theirs:
-                os.close(fd)
-        self.fd = self._control.fileno()
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+
+            def opened(stack: contextlib.ExitStack, fd: int) -> int:
+                stack.callback(os.close, fd)
+                return fd
+
+            def pipe(*, to_program: bool) -> tuple[int, int]:
+                """(our end, theirs)."""
+                read, write = os.pipe()
+                mine, other = (write, read) if to_program else (read, write)
+                return opened(ours, mine), opened(theirs, other)
+
+            out, err = pipe(to_program=False), pipe(to_program=False)
+            result = pipe(to_program=False) if job.results else None
+            request = pipe(to_program=True) if job.requests else None
+            stdin = opened(theirs, _stdin(job.stdin))
+            order = opened(theirs, pack(_order(job, tier), list(job.files.values())))
+            further = [pair[1] for pair in (result, request) if pair]
+            self._control = launcher.order(order, [stdin, out[1], err[1], *further])
+            self.fd = self._control.fileno()
+            self.pipes = (out[0], err[0], result[0] if result else None, request[0] if request else None)
+            ours.pop_all()
 
     def wait_for_start(self) -> bool:
         """Wait until the program runs; False where it ended before (see ``ending``)."""
@@ -179,11 +187,6 @@ class Process:
     def close(self) -> None:
         """Close the control socket; a program that still runs is ended by that. The pipes belong to whoever reads them."""
         self._control.close()
-
-    def _close_pipes(self) -> None:
-        for fd in self.pipes:
-            if fd is not None:
-                os.close(fd)
 
 
 def check(job: Job) -> None:

@@ -25,8 +25,11 @@ USER = 65534
 _PASSWD = f"nobody:x:{USER}:{USER}:nobody:/box:/bin/sh\n"
 
 
-def private_namespace() -> None:
-    """Enter a mount namespace of our own, by a user namespace where we are not root; raises OSError."""
+def private_namespace(*, trial: bool = False) -> None:
+    """Enter a mount namespace of our own, by a user namespace where we are not root; raises OSError.
+
+    A trial also mounts: there are machines that give the namespace and then refuse everything in it.
+    """
     uid, gid = os.geteuid(), os.getegid()
     if uid != 0:
         kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWNS)
@@ -36,6 +39,8 @@ def private_namespace() -> None:
     else:
         kernel.unshare(kernel.CLONE_NEWNS)
     kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
+    if trial:
+        kernel.mount("trial", str(_place()), "tmpfs")
 
 
 def lay(shown: Sequence[tuple[str, str]]) -> Path:
@@ -47,7 +52,7 @@ def lay(shown: Sequence[tuple[str, str]]) -> Path:
     pairs = [*((path, path) for path in SYSTEM if os.path.exists(path)), *shown]  # noqa: PTH110 - hundreds of milliseconds matter little, imports do
     # Opened before the tree covers the place where they may lie.
     sources = [(os.open(source, os.O_PATH | os.O_CLOEXEC), source, target) for source, target in pairs]
-    place = Path(next(place for place in PLACES if Path(place).is_dir()))
+    place = _place()
     kernel.mount("verilake", str(place), "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=0755,size=16m")
     root, empty = place / "root", place / "empty"
     for folder in (root, empty, *(root / name for name in ("proc", "dev", "tmp", "box", "etc"))):
@@ -62,6 +67,10 @@ def lay(shown: Sequence[tuple[str, str]]) -> Path:
         if not any(str(inside).startswith("/" + str(folder.relative_to(root))) for inside in asked):
             kernel.mount(str(empty), str(folder), flags=kernel.MS_BIND)
     return place
+
+
+def _place() -> Path:
+    return Path(next(place for place in PLACES if Path(place).is_dir()))
 
 
 def _show(fd: int, source: str, target: Path) -> None:

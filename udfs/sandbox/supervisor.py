@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 DYING = 15.0
 #: Seconds that the start may take before the run is given up as our failure.
 STARTING = 60.0
+#: Where only counting bounds the processes of a run: seconds between two counts, and how many it may get ahead of them.
+COUNTING = 0.1
+SPARE_PROCESSES = 2000
 
 
 class StartError(Exception):
@@ -88,7 +91,7 @@ class Run:
         if order.tier == "A":
             if house.groups is None:
                 raise StartError("no control group can be made here")
-            self._group = Group.make(house.groups, f"verilake-{os.getpid()}", order.memory, order.pids + 1)
+            self._group = Group.make(house.groups, os.getpid(), order.memory, order.pids + 1)
         from udfs.sandbox import bubblewrap, confine
 
         (bubblewrap if order.tier in {"A", "B"} else confine).start(self)
@@ -112,8 +115,14 @@ class Run:
         for watched in (fd, control.fileno(), *self.house.watched[:2]):
             poll.register(watched, select.POLLIN)
         deadline = time.monotonic() + self.order.backup
+        counted = self.user is None and self.order.tier in {"C", "D"}
         while True:
-            ready = {number for number, _ in poll.poll(max(0.0, deadline - time.monotonic()) * 1000)}
+            left = max(0.0, deadline - time.monotonic())
+            ready = {number for number, _ in poll.poll(1000 * (min(left, COUNTING) if counted else left))}
+            if counted and not ready and left > 0:
+                if _count_below(os.getpid()) <= self.order.pids:
+                    continue
+                self.ending.pids = 1
             if not ready or ready & set(self.house.watched) or control.fileno() in ready:
                 break
             if fd in ready:
@@ -240,6 +249,18 @@ class Run:
         os.waitpid(pid, 0)
 
 
+def _count_below(pid: int) -> int:
+    """Threads of all processes below this one."""
+    count, found = 0, [pid]
+    while found:
+        with contextlib.suppress(OSError):
+            at = found.pop()
+            for task in os.listdir(f"/proc/{at}/task"):  # noqa: PTH208 - names alone
+                count += at != pid
+                found += map(int, Path(f"/proc/{at}/task/{task}/children").read_text().split())
+    return count
+
+
 def become(run: Run, order: Order, fds: dict[int, int]) -> None:
     """In the child: descriptors in their places, bounds, another user. What follows is ``execve``.
 
@@ -280,13 +301,23 @@ def become(run: Run, order: Order, fds: dict[int, int]) -> None:
     if order.tier != "A":
         bounds.append((resource.RLIMIT_AS, order.memory, order.memory))
     if run.user is not None and order.tier != "A":
-        bounds.append((resource.RLIMIT_NPROC, order.pids + 2, order.pids + 2))
+        ours = 2 if order.tier == "B" else 0  # bubblewrap's own process and the first one inside carry the same user id
+        bounds.append((resource.RLIMIT_NPROC, order.pids + ours, order.pids + ours))
+    elif order.tier in {"C", "D"}:
+        # The user's other processes count too, and change: a bound for the machine's sake. The supervisor counts those of the run.
+        most = sum(1 for entry in os.scandir("/proc") if entry.name.isdigit()) + order.pids + SPARE_PROCESSES
+        bounds.append((resource.RLIMIT_NPROC, most, most))
     for kind, soft, hard in bounds:
         most = resource.getrlimit(kind)[1]
         if most != resource.RLIM_INFINITY:  # never ask for more than we have: it would fail, not be cut
             soft, hard = min(soft, most), min(hard, most)  # noqa: PLW2901
         resource.setrlimit(kind, (soft, hard))
     if run.user is not None:
-        os.setgroups([])
-        os.setresgid(run.user, run.user, run.user)
-        os.setresuid(run.user, run.user, run.user)
+        become_user(run.user)
+
+
+def become_user(user: int) -> None:
+    """Give up every right but those of this user id and group id; raises OSError."""
+    os.setgroups([])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
