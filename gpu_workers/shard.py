@@ -77,9 +77,10 @@ class ShardWork:
         self._fail([item for item in items if item[self._key] in poison], "poison", "alone in flight when two attempts died")
         items = [item for item in items if item[self._key] not in poison]
         suspects = history.suspects(item[self._key] for item in items)
-        outcome = self._generate([item for item in items if item[self._key] not in suspects])
-        if suspects and outcome is None:
-            outcome = self._apart([item for item in items if item[self._key] in suspects])
+        named = {key for rank in suspects for key in rank}
+        outcome = self._generate([item for item in items if item[self._key] not in named])
+        for rank in suspects:
+            outcome = outcome or self._apart([item for item in items if item[self._key] in rank])
         if outcome is not None:
             return outcome
         if (wanted := self._control.retired()) is not None:

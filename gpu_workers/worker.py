@@ -52,6 +52,7 @@ class Worker:
 
     def __post_init__(self) -> None:
         self._control = Control(self.run, self.asked_to_stop, self.log)
+        self._order = sorted(self.run.plan.shards, key=lambda sid: content_id(self.worker_id, sid))
 
     def drain(self) -> int:
         """Work until every shard has a commit or a dead letter; returns the exit code.
@@ -103,7 +104,7 @@ class Worker:
     def _open_shards(self) -> list[str]:
         """Shards that have neither a commit nor a dead letter, in an order of this worker's own, so that workers do not collide."""
         ended = self.run.committed() | self.run.dead()
-        return sorted((sid for sid in self.run.plan.shards if sid not in ended), key=lambda sid: content_id(self.worker_id, sid))
+        return [sid for sid in self._order if sid not in ended]
 
     def _claim_one(self, open_shards: list[str]) -> tuple[Lease | None, bool]:
         """A lease on one of the shards, and whether its attempts are exhausted; no lease where others hold them all."""

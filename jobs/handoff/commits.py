@@ -106,6 +106,7 @@ def _reason(run: HandoffRun, sid: str) -> str | None:
 
 
 def _refuse(run: HandoffRun, reasons: dict[str, str]) -> dict[str, str]:
+    reach(f"handoff/{run.plan.program}/judged")
     for sid, reason in sorted(reasons.items()):
         commit = run.commit(sid)
         if commit is not None:

@@ -11,6 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from gpu_workers.log import Log
+from gpu_workers.programs.registry import build_program
+from gpu_workers.worker import Worker
 from schemas.handoff import CONVERT_SHARD, ROLLOUT_SHARD, RunPlan
 from schemas.ids import content_id
 from udfs import extract
@@ -91,7 +94,7 @@ def start(run, *arguments, kill_at=None, worker_id="w"):
         "-m",
         "gpu_workers",
         "--run",
-        str(run.store.root),
+        run.store.uri,
         "--worker-id",
         worker_id,
         "--poll-seconds",
@@ -118,3 +121,35 @@ def committed_rows(run):
             rows += read_part(run.store, run.plan, part).to_pylist()
     kept = [{name: value for name, value in row.items() if name not in VOLATILE} for row in rows]
     return sorted(kept, key=lambda row: json.dumps(row, sort_keys=True))
+
+
+def start_forked(run, *arguments, environment=None):
+    """Workers as forks of one process (tests.faults.forked_workers)."""
+    command = [sys.executable, "-m", "tests.faults.forked_workers", run.store.uri, *map(str, arguments)]
+    return subprocess.Popen(
+        command, cwd=ROOT, env={**os.environ, **(environment or {})}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def work_forked(run, *arguments, environment=None, timeout=240):
+    """The same, to their end: exit code, what the last line says, events on stderr."""
+    process = start_forked(run, *arguments, environment=environment)
+    out, err = process.communicate(timeout=timeout)
+    return process.returncode, json.loads(out.splitlines()[-1]), [json.loads(line) for line in err.splitlines()]
+
+
+def ingest(run):
+    """What the jobs' side does with commits, without a lake: unsound ones are refused, the others' rows returned. Reasons by shard, too."""
+    reasons = {}
+    for sid in sorted(run.committed()):
+        commit = run.commit(sid)
+        reason = judge_commit(run, commit)
+        if reason is not None:
+            reasons[sid] = reason
+            run.quarantine(commit, reason)
+    return reasons
+
+
+def drain_here(run, worker_id="w"):
+    """A real worker in this process, for faults of files and not of processes: its exit code."""
+    return Worker(run, build_program(run, {}), worker_id, Log(run.plan.run_id, worker_id), lambda: False, 0.05).drain()

@@ -25,7 +25,20 @@ def undisturbed(tmp_path_factory):
     return rows
 
 
-@pytest.mark.parametrize("instant", ["claimed", "part_flushed", "part_flushed:3", "before_commit", "after_commit", "after_commit:2"])
+@pytest.mark.parametrize(
+    "instant",
+    [
+        "before_claim",
+        "claimed",
+        "before_part",
+        "before_rename:5",
+        "part_flushed",
+        "part_flushed:3",
+        "before_commit",
+        "after_commit",
+        "after_commit:2",
+    ],
+)
 def test_a_worker_killed_at_a_named_instant_leaves_what_the_next_one_completes(tmp_path, undisturbed, instant):
     run = lay_rollout(tmp_path / "run=r1")
     code, _, _ = work(run, kill_at=instant)

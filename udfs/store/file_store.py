@@ -14,6 +14,7 @@ import uuid
 from contextlib import suppress
 from pathlib import Path
 
+from udfs.killpoints import reach
 from udfs.store.store import Entry, Store
 
 
@@ -49,7 +50,9 @@ class FileStore(Store):
         """As the interface says; ``durable`` syncs file and directory."""
         target = self.path(name)
         target.parent.mkdir(parents=True, exist_ok=True)
-        self._write_private(data, durable=durable).replace(target)
+        private = self._write_private(data, durable=durable)
+        reach("before_rename")
+        private.replace(target)
         if durable:
             _sync_directory(target.parent)
 

@@ -56,7 +56,8 @@ def is_live(run: HandoffRun, sid: str, attempt: int, now: float) -> bool:
     if claim is not None and claim.host == host_identity() and not _alive(claim.pid):
         return False
     sign = last_sign(run, sid, attempt)
-    return sign is not None and abs(now - sign) <= run.plan.lease_seconds
+    # An attempt that was refused has ended, whoever lives: its shard waits for nobody.
+    return sign is not None and abs(now - sign) <= run.plan.lease_seconds and attempt not in run.quarantined(sid)
 
 
 def was_released(beat: Beat | None) -> bool:
@@ -68,8 +69,8 @@ def was_released(beat: Beat | None) -> bool:
 class Deaths:
     """Which items were in flight when attempts at a shard died.
 
-    One item alone in flight in two deaths is poison. Where several were in flight, or none was named, those that were there most often
-    are suspects; tried apart from the rest, in groups, each further death narrows them.
+    One item alone in flight in two deaths is poison. Items in flight in two deaths together with others, or all of them where two
+    deaths named none, are suspects: tried apart from the rest, in groups smaller than before, each further death tells more.
     """
 
     named: Counter[str] = field(default_factory=Counter)
@@ -85,22 +86,29 @@ class Deaths:
 
     def poison(self) -> set[str]:
         """Items that are to blame."""
-        return {key for key, deaths in self.alone.items() if deaths >= 2}
+        return {key for key, number in self.alone.items() if number >= 2}
 
-    def suspects(self, keys: Iterable[str]) -> set[str]:
-        """Which of ``keys`` are to be tried apart; none before the second death."""
-        counts = {key: self.named[key] for key in keys}
-        most = max(counts.values(), default=0)
-        return {key for key, deaths in counts.items() if deaths == most} if self.unnamed + most >= 2 else set()
+    def suspects(self, keys: Iterable[str]) -> list[list[str]]:
+        """Those of ``keys`` that are to be tried apart, by how many deaths point at them, the least suspect first."""
+        ranks: dict[int, list[str]] = {}
+        for key in keys:
+            if self.unnamed + self.named[key] >= 2:
+                ranks.setdefault(self.named[key], []).append(key)
+        return [ranks[rank] for rank in sorted(ranks)]
 
-    def narrowed_by(self, in_flight: Collection[str]) -> bool:
-        """Whether one more death, with these in flight, tells more than was known."""
-        if not in_flight:
-            return False
+    def tell_more_with(self, in_flight: Collection[str]) -> bool:
+        """Whether one more death, with these in flight, tells something: it makes poison or suspects, or splits those of one rank.
+
+        Each can happen only so often as there are items, so that a shard cannot be attempted for ever.
+        """
+        ranks = {self.named[key] for key in in_flight}
         if len(in_flight) == 1 and self.alone[next(iter(in_flight))] == 1:
-            return True  # this one makes it poison
-        suspects = self.suspects(self.named)
-        return set(in_flight) < suspects or (not self.named and self.unnamed >= 2)
+            return True
+        if any(self.unnamed + rank == 1 for rank in ranks):
+            return True
+        if len(ranks) != 1 or self.unnamed + min(ranks) < 2:
+            return False
+        return min(ranks) == 0 or set(in_flight) < {key for key, rank in self.named.items() if rank in ranks}
 
 
 def deaths(run: HandoffRun, sid: str, attempts: Sequence[int]) -> Deaths:
@@ -130,7 +138,7 @@ def fruitless(run: HandoffRun, sid: str, attempts: Sequence[int]) -> list[int]:
             continue
         in_flight = beat.in_flight if beat is not None else ()
         parts = run.store.list(out_folder(sid, attempt)) or run.store.list(superseded_folder(sid, attempt))
-        if attempt in refused or not (parts or seen.narrowed_by(in_flight)):
+        if attempt in refused or not (parts or seen.tell_more_with(in_flight)):
             lost.append(attempt)
         if attempt not in refused and _died(beat):
             seen.add(in_flight)
