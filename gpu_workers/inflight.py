@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from gpu_workers.engines.engine import EngineDeadError, EngineHangError
-from gpu_workers.loop import LoopThread
+from gpu_workers.loop import CLOSE_SECONDS, LoopThread
 from gpu_workers.programs.program import Begun
 
 T = TypeVar("T")
@@ -199,4 +199,5 @@ async def _cancelled(tasks: set[asyncio.Task[Any]]) -> None:
     running = list(tasks)
     for task in running:
         task.cancel()
-    await asyncio.gather(*running, return_exceptions=True)
+    if running:  # an engine that hangs may not even answer to that
+        await asyncio.wait(running, timeout=CLOSE_SECONDS)

@@ -214,6 +214,26 @@ def test_a_caller_that_goes_away_leaves_no_task_and_keeps_what_was_finished(loop
     assert engine.inside == 0
 
 
+def test_an_engine_that_does_not_even_answer_to_a_cancellation_is_left_behind(loop, monkeypatch):
+    monkeypatch.setattr("gpu_workers.inflight.CLOSE_SECONDS", 0.1)
+    freed = threading.Event()
+
+    async def deaf(request):
+        while not freed.is_set():
+            try:
+                await asyncio.to_thread(freed.wait, 0.05)
+            except asyncio.CancelledError:
+                continue
+        return TEXT
+
+    _, run = drive(loop, deaf, {"a": 1}, stall_seconds=0.1)
+    begin = time.monotonic()
+    with pytest.raises(EngineHangError):
+        next(run)
+    assert time.monotonic() - begin < 5
+    freed.set()
+
+
 def test_an_engine_that_cancels_a_draw_by_itself_is_dead_and_not_waited_for(loop):
     async def answer(request):
         raise asyncio.CancelledError
