@@ -82,8 +82,8 @@ def from_calls(
     """
     try:
         spelt = [[json.dumps(v, allow_nan=True) if json_values else _literal(v) for v in values] for values in (map(list, inputs), outputs)]
-    except (TypeError, ValueError) as error:
-        raise BrokenTestsError(f"tests of {entry_point}: {error}") from error
+    except (TypeError, ValueError, SyntaxError) as error:
+        raise BrokenTestsError(f"tests of {entry_point}: a value is no {'JSON' if json_values else 'Python literal'}: {error}") from error
     tests = {
         "kind": "call", "entry_point": entry_point, "inputs": spelt[0], "outputs": spelt[1], "public": list(public),
         "encoding": "json" if json_values else "literal", "tolerance": tolerance, "tuple_as_list": json_values,
@@ -110,7 +110,7 @@ def _literal(value: Any) -> str:
     """Python text that ``ast.literal_eval`` reads as this value."""
     text = repr(value)
     if ast.literal_eval(text) != value:
-        raise ValueError(f"{text[:80]} is no Python literal")
+        raise ValueError(text[:80])
     return text
 
 

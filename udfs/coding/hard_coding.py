@@ -32,7 +32,7 @@ class Case:
     """One test as far as it is literal.
 
     Attributes:
-        inputs: spellings under which a program could recognise it: the arguments, the only argument, texts of them.
+        inputs: spellings under which a program could recognise it: the arguments, the only argument, one that tells by itself, texts of them.
         answers: what is expected, spelt; a printed number also as a number.
         telling: whether the pair alone gives the test away.
         vague: the answer is True, False or None: only a telling pair counts.
@@ -105,6 +105,8 @@ def _spell(value: Any) -> str:
         return "[" + ",".join(map(_spell, value)) + "]"
     if isinstance(value, dict):
         return "{" + ",".join(f"{_spell(k)}:{_spell(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, int) and abs(value) >= 1 << 63:
+        return hex(value)  # repr refuses more than 4,300 digits
     return repr(value)
 
 
@@ -117,6 +119,9 @@ def _value_case(arguments: list[Any], answer: Any) -> Case:
         spelt |= {_spell(only), _spell(str(only)), _spell(repr(only)), _spell(json.dumps(only, default=str))}
         if isinstance(only, list):
             spelt.add(_spell(tuple(only)))
+    for argument in arguments:
+        if _tells(argument):
+            spelt |= {_spell(argument), _spell(str(argument)), _spell(repr(argument))}
     vague = answer is None or isinstance(answer, bool)
     several = len([a for a in arguments if not _trivial(a)]) > 1
     telling = any(_is_long(a) for a in arguments) if vague else several or any(map(_tells, arguments))

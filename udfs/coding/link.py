@@ -7,8 +7,10 @@ The candidate's sandbox gets the program and arguments; the tests' sandbox gets 
 from __future__ import annotations
 
 import json
+import marshal
 import math
 import secrets
+import sys
 import time
 from dataclasses import dataclass
 from functools import cache
@@ -68,9 +70,21 @@ class Fault:
     reason: str = ""
 
 
+#: Starts a program from its compiled form, which takes 7 ms less than its text, where the interpreter inside is the one that compiled it.
+_START = """import marshal, sys
+if sys.version == {version!r}:
+    with open("program.bin", "rb") as file:
+        code = marshal.loads(file.read())
+else:
+    with open("program.py", encoding="utf-8") as file:
+        code = compile(file.read(), "program.py", "exec")
+exec(code)
+"""
+
+
 @cache
-def _program(name: str) -> bytes:
-    """The text that runs inside: wire, peer and one of the two mains, joined, since nothing of ours can be imported there.
+def _program(name: str) -> dict[str, bytes]:
+    """The files that run inside: wire, peer and one of the two mains, joined, since nothing of ours can be imported there.
 
     Imports of each other and of the names of types go: annotations are never evaluated, and ``typing`` takes as long as the interpreter itself.
     """
@@ -78,14 +92,16 @@ def _program(name: str) -> bytes:
     parts = [room.joinpath(f"{part}.py").read_text("utf-8") for part in ("wire", "peer", name)]
     gone = ("from __future__ ", "from typing ", "from collections.abc ", "from udfs.coding.inside")
     lines = [line for part in parts for line in part.split("\n") if not line.startswith(gone)]
-    return ("from __future__ import annotations\n" + "\n".join(lines)).encode()
+    text = "from __future__ import annotations\n" + "\n".join(lines)
+    code = marshal.dumps(compile(text, "program.py", "exec", dont_inherit=True, optimize=2))
+    return {"start.py": _START.format(version=sys.version).encode(), "program.bin": code, "program.py": text.encode()}
 
 
 class Process:
     """One program in a sandbox that answers frames."""
 
     def __init__(self, sandbox: Sandbox, name: str, limits: Limits) -> None:
-        job = Job((*ISOLATED, f"{name}.py"), files={f"{name}.py": _program(name)}, limits=limits, requests=True, results=True)
+        job = Job((*ISOLATED, "start.py"), files=_program(name), limits=limits, requests=True, results=True)
         self._session = sandbox.open(job)
         self.fault: Fault | None = None
 

@@ -64,7 +64,7 @@ def extract_program(response: str, prompt: str = "", entry_point: str | None = N
 
 def _unsound(code: str, prelude: str, flags: tuple[str, ...], *, fenced: bool) -> Program:
     """What is there although it cannot be right."""
-    if not code.strip():
+    if not code.strip() or (not fenced and _FENCE.search(code)):
         return Program(None, prelude, None, fenced, (*flags, "no_code"))
     if len(code) > MAX_CODE:
         return Program(None, prelude, None, fenced, (*flags, "overlong"))
