@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from gpu_workers.engines.devices import INDEX
 from gpu_workers.errors import EXIT_DEAD_LETTERS, EXIT_DRAINED, EXIT_ENGINE_DEAD, EXIT_STOPPED
 from gpu_workers.log import Log
 from udfs.store.run import HandoffRun
@@ -39,7 +40,8 @@ def launch(run: HandoffRun, worker_id: str, workers: int, arguments: Sequence[st
 
     def start(name: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "gpu_workers", "--run", run.store.uri, "--worker-id", name, "--parent", str(os.getpid())]
-        return subprocess.Popen([*command, *arguments], process_group=0)
+        environment = {**os.environ, INDEX: name.removeprefix(f"{worker_id}-")}
+        return subprocess.Popen([*command, *arguments], process_group=0, env=environment)
 
     running = {f"{worker_id}-{k}": start(f"{worker_id}-{k}") for k in range(min(workers, max(1, len(run.plan.shards))))}
     codes: list[int] = []

@@ -19,10 +19,12 @@ from typing import Any
 
 from pydantic import Field
 
+from gpu_workers.engines.devices import claim_devices
 from gpu_workers.engines.engine import EngineDeadError, Generation, Identity, Request, Sampling, unheard
 from gpu_workers.engines.options import EngineOptions
 from gpu_workers.engines.reaper import watch_this_process
 from gpu_workers.engines.rendering import AddBos, ChatRenderer, RenderError
+from gpu_workers.engines.vllm_outputs import generation_of, tempered
 from gpu_workers.errors import RefusedRunError
 
 ENGINE = "vllm"
@@ -30,8 +32,6 @@ ENGINE = "vllm"
 STEP = 32
 #: vLLM raises temperatures between 0 and this one without a word; its log-probabilities would be of another distribution.
 LOWEST_TEMPERATURE = 0.01
-#: Log-probabilities above 0 by no more than float32's rounding are 0.
-_ROUNDING = 1e-4
 
 
 class VllmOptions(EngineOptions):
@@ -91,6 +91,7 @@ class VllmEngine:
             raise RefusedRunError(f"{self._model}: no checkpoint in Hugging Face's layout (no config.json).")
         for name, value in _ENVIRONMENT.items():
             os.environ.setdefault(name, value)
+        claim_devices(self._options.tensor_parallel_size)
         self._reaper = watch_this_process()
         try:
             self._llm = self._start()
@@ -139,7 +140,7 @@ class VllmEngine:
         outputs = await self._run(request.key, ids, request.salt, lambda: _params(request.sampling, request.seed))
         if isinstance(outputs, Generation):
             return outputs
-        return _generation(outputs, ids, text, time.monotonic() - begin)
+        return generation_of(outputs, ids, text, time.monotonic() - begin)
 
     async def score(self, prompt_token_ids: tuple[int, ...], token_ids: tuple[int, ...], temperature: float) -> Generation:
         """As :class:`gpu_workers.engines.engine.Engine`: one pass over prompt and tokens at temperature 1.
@@ -262,42 +263,3 @@ def _params(sampling: Sampling, seed: int) -> Any:
         structured_outputs=None if sampling.schema is None else StructuredOutputsParams(json=sampling.schema),
         output_kind=RequestOutputKind.DELTA, stream_interval=STEP,
     )  # fmt: skip
-
-
-def _generation(outputs: list[Any], prompt_ids: tuple[int, ...], prompt_text: str | None, seconds: float) -> Generation:
-    """What the steps of one draw amount to."""
-    steps = [output.outputs[0] for output in outputs]
-    last = steps[-1]
-    ids = tuple(i for step in steps for i in step.token_ids)
-    raw = {"stop_reason": last.stop_reason} if last.stop_reason is not None else {}
-    if last.finish_reason == "abort":
-        return Generation.failed("aborted", f"aborted after {len(ids)} tokens", seconds=seconds, retryable=True)
-    if last.finish_reason not in ("stop", "length"):
-        return Generation.failed(
-            "engine_error", f"finish reason {last.finish_reason}", seconds=seconds, retryable=last.finish_reason == "error"
-        )
-    logprobs: tuple[float, ...] | None = None
-    if steps[0].logprobs is not None:
-        rows = [row for step in steps for row in step.logprobs or ()]
-        values = [float(row[token].logprob) for row, token in zip(rows, ids, strict=True)]
-        if not all(math.isfinite(value) and value <= _ROUNDING for value in values):
-            return Generation.failed("malformed", "a log-probability is NaN, infinite or above 0", seconds=seconds)
-        logprobs = tuple(min(0.0, value) for value in values)
-    return Generation(
-        "".join(step.text for step in steps), last.finish_reason, prompt_text=prompt_text, prompt_token_ids=prompt_ids, token_ids=ids,
-        logprobs=logprobs, weight_versions=_versions(last.weight_versions, len(ids)), prompt_tokens=len(prompt_ids),
-        cached_tokens=outputs[0].num_cached_tokens, completion_tokens=len(ids), seconds=seconds, raw=raw,
-    )  # fmt: skip
-
-
-def _versions(spans: list[Any] | None, count: int) -> tuple[int, ...] | None:
-    """The ordinal of the weights of each token; None where vLLM does not tell, or not of every token."""
-    versions = [int(span.version) for span in spans or () for _ in range(span.start, span.end)]
-    return tuple(versions) if len(versions) == count else None
-
-
-def tempered(logprobs: dict[int, float], token: int, temperature: float) -> float:
-    """Natural log of the probability of ``token`` at a temperature, from those of the whole vocabulary at temperature 1."""
-    scaled = [value / temperature for value in logprobs.values()]
-    top = max(scaled)
-    return logprobs[token] / temperature - top - math.log(math.fsum(math.exp(value - top) for value in scaled))

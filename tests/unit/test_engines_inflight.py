@@ -184,13 +184,13 @@ def test_an_engine_from_which_nothing_comes_hangs_and_one_that_only_is_slow_does
         next(run)
 
     async def token_by_token(request):
-        for _ in range(40):
-            await asyncio.sleep(0.01)
+        for _ in range(50):
+            await asyncio.sleep(0.05)
             engine.progress()
         return TEXT
 
     told = []
-    engine, run = drive(loop, token_by_token, {"a": 1}, stall_seconds=0.2, beat_seconds=0.05, begun=told)
+    engine, run = drive(loop, token_by_token, {"a": 1}, stall_seconds=1.5, beat_seconds=0.1, begun=told)
     assert [key for key, _ in run] == ["a"]
     assert len(told) > 3  # the lease is renewed although no group ends
     assert set(map(tuple, told)) == {("a",)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import os
 import signal
 import time
@@ -197,12 +196,3 @@ def test_the_engines_death_is_told_to_all_who_wait(loop, engine):
 def test_what_is_no_checkpoint_is_refused(loop, tmp_path):
     with pytest.raises(RefusedRunError, match=r"no config\.json"):
         loop.call(VllmEngine(OPTIONS, str(tmp_path)).open())
-
-
-def test_tempered_is_the_softmax_at_another_temperature():
-    # Two tokens of logits 0 and 1: p = (1, e) / (1 + e). At T = 0.5 the logits double: p = (1, e^2) / (1 + e^2).
-    from gpu_workers.engines.vllm import tempered
-
-    ones = {0: -math.log(1 + math.e), 1: 1 - math.log(1 + math.e)}
-    assert tempered(ones, 1, 0.5) == pytest.approx(2 - math.log(1 + math.e**2))
-    assert tempered(ones, 0, 1.0) == pytest.approx(ones[0])
