@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from udfs.grading import polynomials as poly
 from udfs.grading.canonical import UndefinedError, difference, names_of, proportional, ratio
+from udfs.grading.magnitudes import differ
 from udfs.grading.polynomials import ONE, OPAQUE, PRIME, VARIABLE, Exponent, OutOfBoundsError, Polynomial
 from udfs.grading.primaries import Node
 from udfs.grading.regions import lone_name, region, same_region
@@ -264,7 +265,8 @@ def same(gold: Node, answer: Node, rules: Rules) -> bool | None:
         return False
     if "matrix" in (gold[0], answer[0]) or ("sym", "infty") in (gold, answer, ("neg", gold), ("neg", answer)):
         return False
-    return same_scalar(gold, answer, rules)
+    decided = same_scalar(gold, answer, rules)
+    return False if decided is None and not rules.tolerance and differ(gold, answer) else decided
 
 
 def as_set(node: Node) -> tuple[Node, ...] | None:

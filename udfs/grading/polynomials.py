@@ -130,7 +130,7 @@ def power(a: Polynomial, n: int) -> Polynomial:
             raise OutOfBoundsError("coefficient")
         reduced, factor = _reduced({key: exponent * n for key, exponent in monomial}, Fraction(1))
         return {reduced: coefficient**n * factor}
-    if n < 0 or n > 40:
+    if n < 0 or n > 64:
         raise OutOfBoundsError("power")
     out = ONE
     for _ in range(n):

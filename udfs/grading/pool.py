@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import threading
@@ -83,8 +84,8 @@ class _Process:
             poller.register(fd, select.POLLIN | select.POLLHUP)
             if poller.poll(max(1, int(left * 1000))):
                 piece = os.read(fd, 65536)
-                if not piece:
-                    raise _Gone(stage, busy=False)
+                if not piece:  # killed by nobody here: the kernel or a person did, which is no fault of the question
+                    raise _Gone(stage, busy=self.child.wait() == -signal.SIGKILL)
                 self.buffer += piece
         line, _, self.buffer = self.buffer.partition(b"\n")
         message: dict[str, Any] = json.loads(line)
