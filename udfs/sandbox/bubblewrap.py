@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import select
+import socket
 import time
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ PLACEHOLDER = "{python}"
 
 
 def start(run: Run) -> None:
-    """Start the program; when this returns it is about to run, inside everything. Raises StartError, OSError."""
+    """Start the program; when this returns everything stands and it begins. Raises StartError, OSError."""
     house, order = run.house, run.order
     if house.bwrap is None:
         raise StartError("bubblewrap is not installed")
@@ -38,9 +39,9 @@ def start(run: Run) -> None:
         raise StartError(f"the interpreter is gone: {house.interpreter[1]}")
     stdin, stdout, stderr, *extra = run.given
     info_read, info_write = os.pipe()
-    block_read, block_write = os.pipe()
+    gate, theirs = socket.socketpair()
     rules = "\0".join(arguments(run, house.place / "root")) + "\0"
-    fds = {0: stdin, 1: stdout, 2: stderr, _INFO: info_write, _BLOCK: block_read}
+    fds = {0: stdin, 1: stdout, 2: stderr, _INFO: info_write, _BLOCK: theirs.fileno()}
     fds[_ARGS] = memory_file("rules", [rules.encode(errors="surrogateescape")])
     fds[_SECCOMP] = memory_file("filter", [seccomp.program(kernel.MACHINE, own_namespaces=True)])
     if order.result:
@@ -59,23 +60,18 @@ def start(run: Run) -> None:
             os.write(2, f"{type(error).__name__}: {error}".encode())
         finally:
             os._exit(126)
-    run.child, run.gate = pid, block_read
+    run.child = pid
+    theirs.close()
     for fd in (info_write, fds[_ARGS], fds[_SECCOMP]):
         os.close(fd)
     try:
         first = _first_process(info_read)
-    except StartError:
-        os.close(block_write)
-        raise
     finally:
         os.close(info_read)
     run.first, run.init = first, os.pidfd_open(first)
-    try:
-        run.join_group(first)
-        _bound_processes(run, first)
-        os.write(block_write, b"x")
-    finally:
-        os.close(block_write)
+    run.join_group(first)
+    _bound_processes(run, first)
+    _open(gate)
 
 
 def arguments(run: Run, root: Path) -> list[str]:
@@ -103,6 +99,23 @@ def _first_process(info: int) -> int:
             raise StartError("bubblewrap did not start")
         told += piece
     return int(json.loads(told)["child-pid"])
+
+
+def _open(gate: socket.socket) -> None:
+    """Let bubblewrap go on, and wait until it has: the program's time begins when everything stands.
+
+    It reads one byte when all is built, and closes its end. If it closes its end with the byte unread, it has failed before.
+    """
+    gate.settimeout(STARTING)
+    try:
+        gate.send(b"x")
+        gate.recv(1)
+    except (BrokenPipeError, ConnectionResetError) as error:
+        raise StartError("bubblewrap could not build the sandbox") from error
+    except TimeoutError as error:
+        raise StartError(f"bubblewrap did not build the sandbox within {STARTING:.0f} s") from error
+    finally:
+        gate.close()
 
 
 def _bound_processes(run: Run, first: int) -> None:

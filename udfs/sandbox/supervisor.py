@@ -75,7 +75,6 @@ class Run:
         self.child = 0
         self.init: int | None = None  # pidfd of the first process of the run's PID namespace
         self.first = 0  # its process id here
-        self.gate: int | None = None  # holds a byte until the sandbox stands and the program may start
         self._status: int | None = None
         self._group: Group | None = None
         self._box: Box | None = None
@@ -156,8 +155,6 @@ class Run:
 
     def _explain(self) -> None:
         """Exit code and signal of the program. bubblewrap tells a signal as 128 + its number, as shells do."""
-        if self.gate is not None and os.read(self.gate, 1):  # our end is closed: the byte, or the end of the file
-            self.ending.error = self.ending.error or "bubblewrap could not build the sandbox"
         if self._status is None:
             return
         code = os.waitstatus_to_exitcode(self._status)
