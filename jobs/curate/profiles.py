@@ -50,7 +50,7 @@ def profile(documents: DataFrame, curate: Curate) -> DataFrame:
     def profiled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             text = batch.column("text")
-            form = normal_form(text)  # once, for it may cost more than all that follows
+            form = normal_form(text, kernel)  # once, for it may cost more than all that follows
             spoken = languages(text, load_model(model))
             figures = document_metrics(text, kernel, stop_words, spoken.column("language").to_pylist())
             columns = {name: batch.column(name) for name in ("doc_id", "ingest_id", "ingest_seq")}

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from udfs.dedup.digest import DIGEST_BYTES, digest, digests
-from udfs.dedup.jaccard import shingle_set, similarity
+from udfs.dedup.jaccard import shingle_sets, similarity
 from udfs.dedup.kernel import KernelName
 
 
@@ -56,7 +56,9 @@ def test_similarity(member: list[int], kept: list[int], jaccard: float, containm
 
 
 def test_sets_are_sorted_and_distinct() -> None:
-    assert shingle_set(np.array([5, 1, 5, 2**64 - 1, 1], np.uint64)).tolist() == [1, 5, 2**64 - 1]
+    hashes, offsets = np.array([5, 1, 5, 2**64 - 1, 1, 9, 9, 1], np.uint64), np.array([0, 0, 5, 5, 7, 8, 8], np.int64)
+    assert [values.tolist() for values in shingle_sets(hashes, offsets)] == [[], [1, 5, 2**64 - 1], [], [9], [1], []]
+    assert shingle_sets(np.zeros(0, np.uint64), np.zeros(1, np.int64)) == []
 
 
 @pytest.mark.parametrize("kernel", ["numba", "numpy"])

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from udfs.dedup import kernel as kernels
 from udfs.dedup.minhash import MinHashScheme, band_key_lists, band_keys, collision_probability, signatures
-from udfs.text.buffers import text_buffer
+from udfs.text.buffers import TextBuffer, text_buffer
 from udfs.text.tokens import tokens
 
 MASK64, MASK32 = (1 << 64) - 1, (1 << 32) - 1
@@ -156,6 +156,21 @@ def test_a_signature_opens_as_a_datasketch_minhash() -> None:
 def test_the_same_minima_in_another_band_give_another_key() -> None:
     keys = band_keys(np.zeros((1, 120), np.uint32), SCHEME)[0].tolist()
     assert len(set(keys)) == 20
+
+
+def rows_of(text: TextBuffer) -> list[bytes]:
+    return [text.data[a:b].tobytes() for a, b in zip(text.starts, text.ends, strict=True)]
+
+
+def test_normal_forms_agree_on_every_code_point_any_mixture_and_any_bytes() -> None:
+    draw, pool = random.Random(8), "aE \u00c9\u0301\u0327\u1100\u1161\u200b\ufb03\u00df\u0130\u03a3\u1f80\u023a\u6f22\U0001f600\U0010ffff"
+    singles = [chr(cp) for cp in range(0x20100) if not 0xD800 <= cp < 0xE000]
+    mixed = ["".join(draw.choices(pool, k=draw.randint(0, 9))) for _ in range(2000)]
+    # First bytes and later ones, in and out of place: too long a form, half a pair, beyond the last plane, broken off.
+    odd = [0x41, 0x80, 0xBF, 0xC0, 0xC2, 0xC3, 0xE0, 0xED, 0xA0, 0x9F, 0xEF, 0xF0, 0xF4, 0xF5, 0x90, 0xFF]
+    for column in (pa.array([*singles, "".join(singles), None, *mixed]), pa.array([bytes(draw.choices(odd, k=5)) for _ in range(20_000)])):
+        fast, slow = (rows_of(kernels.normal_form(column, kernel)) for kernel in ("numba", "numpy"))
+        assert fast == slow
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from scipy.sparse.csgraph import connected_components
 
 from tests.near_texts import edited, prose, shingles
-from udfs.dedup import leader
+from udfs.dedup import leader, numba_units
 from udfs.dedup.components import labels, star_forest
 from udfs.dedup.leader import Rule, near_duplicates
 from udfs.dedup.minhash import MinHashScheme, band_key_lists
@@ -169,8 +170,8 @@ def test_components_mode_keeps_the_best_of_a_chain_and_measures_all_to_it():
 
 
 @pytest.mark.parametrize("bounds", [(256, 16, 4), (5, 2, 1), (1, 1, 3), (0, 3, 2)])
-@pytest.mark.parametrize("hold", [1 << 28, 60_000])
-def test_the_compiled_choice_is_that_of_the_plain_one(monkeypatch, bounds, hold):
+@pytest.mark.parametrize("chunk", [1 << 28, 60_000, 1])
+def test_the_compiled_choice_is_that_of_the_plain_one_whatever_the_chunks(monkeypatch, bounds, chunk):
     exact, leaders, tries = bounds
     monkeypatch.setattr(leader, "EXACT_UNIT", exact)
     monkeypatch.setattr(leader, "MAX_LEADERS", leaders)
@@ -182,7 +183,7 @@ def test_the_compiled_choice_is_that_of_the_plain_one(monkeypatch, bounds, hold)
     old = tuple(rng.sample(sorted(texts), 12))
     rule = Rule(jaccard=0.8, tries=tries, shingle=5)
     wanted = decide(texts, scheme=WIDE, rule=rule, old=old, kernel="numpy")
-    monkeypatch.setattr(leader, "HOLD_BYTES", hold)
+    monkeypatch.setattr(leader, "DECIDE_BYTES", chunk)
     assert decide(texts, scheme=WIDE, rule=rule, old=old, kernel="numba") == wanted
     assert len(wanted) > 20
 
@@ -213,6 +214,26 @@ def test_sets_beyond_the_memory_bound_lie_in_a_file_and_come_back(monkeypatch):
     wanted = decide(texts)
     monkeypatch.setattr(leader, "SetStore", lambda: SetStore(memory_bytes=0))
     assert decide(texts) == wanted
+
+
+def test_sets_of_the_compiled_choice_beyond_the_memory_bound_lie_in_a_file_too(monkeypatch):
+    texts = hot_and_planted()
+    wanted = decide(texts)
+    monkeypatch.setattr(leader, "DECIDE_BYTES", 50_000)
+    made = []
+
+    def small(bands, **rule):
+        made.append(numba_units.Choice(bands, **rule, memory_bytes=40_000))
+        return made[-1]
+
+    monkeypatch.setattr(leader.Decider, "_new_choice", lambda _self, _rows: small(20, threshold=0.8, tries=4, exact=256, leaders=16))
+    files = []
+    monkeypatch.setattr(numba_units._Sets, "close", lambda self: files.append(self._file))
+    assert decide(texts, kernel="numba") == wanted
+    assert len(made) == 1  # one unit, however many chunks
+    assert len(files) == 1
+    assert os.fstat(files[0].fileno()).st_size > 40_000
+    files[0].close()
 
 
 def test_labels_are_the_least_nodes():

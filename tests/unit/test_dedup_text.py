@@ -105,7 +105,7 @@ def test_bytes_that_are_not_utf8_do_not_stop_a_batch() -> None:
 
 
 def test_the_table_of_simple_code_points_gives_what_the_whole_procedure_gives() -> None:
-    table = normalise_module._simple_folds()
+    table = normalise_module.simple_folds()
     pool = [chr(cp) for cp in range(0x20000) if table[cp] != 0xFFFFFFFF]
     assert len(pool) > 120_000
     draw = random.Random(5)

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from udfs.dedup import jaccard
 from udfs.dedup.components import labels
 from udfs.dedup.digest import DIGEST_BYTES, digests
-from udfs.dedup.jaccard import shingle_set
 from udfs.dedup.kernel import KernelName, normal_form, shingle_hashes, signatures
 from udfs.dedup.leader import Decider, Duplicate, Rule
 from udfs.dedup.minhash import MinHashScheme, band_keys
@@ -42,7 +41,7 @@ class Profiles:
 
 def profile(texts: pa.Array, scheme: MinHashScheme, kernel: KernelName) -> Profiles:
     """Digest, band keys and length of every text."""
-    text = normal_form(texts)
+    text = normal_form(texts, kernel)
     minima, counts = signatures(text, scheme.shingle, *scheme.permutations, kernel)
     whole = np.frombuffer(b"".join(digests(text, kernel).to_pylist()), np.uint64).reshape(-1, DIGEST_BYTES // 8)
     return Profiles(whole, band_keys(minima, scheme), counts[:, 1])
@@ -106,8 +105,7 @@ def units(profiles: Profiles, rows: NDArray[np.int64], place: NDArray[np.int64])
 
 def shingle_sets(texts: pa.Array, n: int, kernel: KernelName) -> list[NDArray[np.uint64]]:
     """The ascending shingle set of every text."""
-    hashes, offsets = shingle_hashes(texts, n, kernel)
-    return [shingle_set(hashes[low:high]) for low, high in pairwise(offsets)]
+    return jaccard.shingle_sets(*shingle_hashes(texts, n, kernel))
 
 
 def near_duplicates(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,10 +18,16 @@ class Similarity(NamedTuple):
     containment: float  #: |A and B| / |A|
 
 
-def shingle_set(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The distinct hashes, ascending: the form in which sets are compared."""
-    ordered = np.sort(hashes)  # np.unique hashes first and sorts then, which is slower at the size of documents
-    return ordered[np.concatenate(([True], ordered[1:] != ordered[:-1]))] if len(ordered) else ordered
+def shingle_sets(hashes: NDArray[np.uint64], offsets: NDArray[np.int64]) -> list[NDArray[np.uint64]]:
+    """The distinct hashes of every row, ascending: the form in which sets are compared. ``hashes`` is sorted in place."""
+    bounds = offsets.tolist()
+    for low, high in pairwise(bounds):
+        hashes[low:high].sort()
+    fresh = np.ones(len(hashes), np.bool_)
+    fresh[1:] = hashes[1:] != hashes[:-1]
+    fresh[offsets[:-1][offsets[:-1] < offsets[1:]]] = True  # a row may begin with what the one before ends with
+    flat, ends = hashes[fresh], np.concatenate(([0], np.cumsum(fresh)))[offsets].tolist()
+    return [flat[low:high] for low, high in pairwise(ends)]
 
 
 def similarity(member: NDArray[np.uint64], kept: NDArray[np.uint64], kernel: KernelName = "auto") -> Similarity:

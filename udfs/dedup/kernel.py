@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from schemas.errors import VerilakeError
-from udfs.text.buffers import TextBuffer, normalised_buffer, text_buffer
+from udfs.text.buffers import TextBuffer, text_buffer
 
 KernelName = Literal["auto", "numba", "numpy"]
 
@@ -37,6 +37,8 @@ _hashed_bytes = 0
 
 
 class _Kernel(Protocol):
+    def normalised(self, text: TextBuffer) -> TextBuffer: ...
+
     def token_hashes(self, text: TextBuffer) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.int64]]: ...
 
     def shingle_hashes(self, text: TextBuffer, n: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]: ...
@@ -54,9 +56,9 @@ class _Kernel(Protocol):
 Texts: TypeAlias = "pa.Array | pa.ChunkedArray | TextBuffer"
 
 
-def normal_form(column: Texts) -> TextBuffer:
+def normal_form(column: Texts, kernel: KernelName = "auto") -> TextBuffer:
     """The rows as the kernels read them; make it once where a batch goes through several of the functions below."""
-    return column if isinstance(column, TextBuffer) else normalised_buffer(text_buffer(column))
+    return column if isinstance(column, TextBuffer) else _kernel(kernel, None).normalised(text_buffer(column))
 
 
 def _kernel(name: str, text: TextBuffer | None) -> _Kernel:
@@ -98,7 +100,7 @@ def token_hashes(column: Texts, kernel: KernelName = "auto") -> tuple[NDArray[np
         ``hashes`` uint64[n_tokens], ``chars`` int32[n_tokens] (length of each in code points of the normal form), ``offsets``
         int64[n_rows + 1]: row i has the tokens ``offsets[i]:offsets[i + 1]``.
     """
-    text = normal_form(column)
+    text = normal_form(column, kernel)
     return _kernel(kernel, text).token_hashes(text)
 
 
@@ -110,7 +112,7 @@ def shingle_hashes(column: Texts, n: int, kernel: KernelName = "auto") -> tuple[
     Returns:
         ``hashes`` uint64[n_shingles] and ``offsets`` int64[n_rows + 1].
     """
-    text = normal_form(column)
+    text = normal_form(column, kernel)
     return _kernel(kernel, text).shingle_hashes(text, n)
 
 
@@ -130,7 +132,7 @@ def signatures(
         Minima uint32[n_rows, k] (all ones where a row has no shingle), and the numbers of shingles and of tokens int64[n_rows, 2], repeats
         counted.
     """
-    text = normal_form(column)
+    text = normal_form(column, kernel)
     return _kernel(kernel, text).signatures(text, n, a, b)
 
 
@@ -140,7 +142,7 @@ def squeezed(column: Texts, kernel: KernelName = "auto") -> tuple[NDArray[np.uin
     Returns:
         ``data`` uint8 and ``offsets`` int64[n_rows + 1]: row i is ``data[offsets[i]:offsets[i + 1]]``.
     """
-    text = normal_form(column)
+    text = normal_form(column, kernel)
     return _kernel(kernel, text).squeezed(text)
 
 

@@ -6,15 +6,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from udfs.dedup.jaccard import Similarity, shingle_set, similarity
+from udfs.dedup.jaccard import Similarity, shingle_sets, similarity
 from udfs.dedup.kernel import KernelName, compiled, shingle_hashes
 from udfs.dedup.store import SetStore
+
+if TYPE_CHECKING:
+    from udfs.dedup.numba_units import Choice
 
 #: One row a removed document.
 DUPLICATES = pa.schema(
@@ -32,8 +35,11 @@ EXACT_UNIT = 256
 #: Beyond that, kept documents of a bucket that count, the best-ranked ones: so the work for a document does not grow with its buckets.
 MAX_LEADERS = 16
 
-#: Bytes of sets and keys after which the units at hand are decided, and beyond which a single one is decided document by document.
-DECIDE_BYTES, HOLD_BYTES = 16 << 20, 256 << 20
+#: Bytes of sets and keys after which the documents at hand are decided on.
+DECIDE_BYTES = 16 << 20
+
+#: A document that waits for its decision: id, whether it stays anyhow, band keys, shingle set.
+Row: TypeAlias = tuple[str, bool, NDArray[np.int64], NDArray[np.uint64]]
 
 Mode = Literal["verified", "components"]
 
@@ -126,77 +132,81 @@ class Component:
 
 @dataclass
 class Decider:
-    """Takes documents unit by unit, in rank order within each, and tells duplicates; many small units are decided at once, compiled."""
+    """Takes documents unit by unit, in rank order within each, and tells duplicates; compiled where the kernel is, a chunk at a time."""
 
     rule: Rule
     kernel: KernelName = "auto"
     new_store: Callable[[], SetStore] = SetStore
     _units: list[int] = field(default_factory=list)
-    _rows: list[tuple[str, bool, NDArray[np.int64], NDArray[np.uint64]]] = field(default_factory=list)
+    _rows: list[Row] = field(default_factory=list)
     _bytes: int = 0
-    _large: Component | None = None
+    _last: int | None = None  #: unit of the last document that was decided on
+    _open: Component | Choice | None = None  #: what knows the kept documents of that unit
+    _names: list[str] = field(default_factory=list)  #: of the documents that the choice at hand numbers
 
     def add(self, unit: int, doc_id: str, keys: NDArray[np.int64], shingles: NDArray[np.uint64], *, fixed: bool) -> list[Duplicate]:
         """The next document; returns what is decided by now."""
-        out: list[Duplicate] = []
-        if not self._units or unit != self._units[-1]:
-            if self._large is not None or self._bytes >= DECIDE_BYTES:
-                out = self.finish()
-        elif self._large is None and self._bytes >= HOLD_BYTES:
-            first = self._units.index(unit)
-            held = self._rows[first:]
-            del self._units[first:], self._rows[first:]
-            out = self.finish()  # the units before this one; from here on this one is decided document by document
-            self._large = Component(self.rule, self.kernel, self.new_store())
-            out += _placed(self._large, held)
-        row = (doc_id, fixed, keys, shingles)
-        if self._large is not None:
-            self._units = [unit]
-            return out + _placed(self._large, [row])
         self._units.append(unit)
-        self._rows.append(row)
+        self._rows.append((doc_id, fixed, keys, shingles))
         self._bytes += shingles.nbytes + keys.nbytes
-        return out
+        return self._decided() if self._bytes >= DECIDE_BYTES else []
 
     def finish(self) -> list[Duplicate]:
         """Decide all that is left; ready for more afterwards."""
+        out = self._decided()
         self.close()
-        rows, units = self._rows, np.array(self._units[: len(self._rows)], np.int64)
-        self._units, self._rows, self._bytes = [], [], 0
-        same = len({len(keys) for _, _, keys, _ in rows}) == 1
-        if rows and same and self.rule.mode == "verified" and compiled(self.kernel):
-            return self._chosen(rows, units)
-        out: list[Duplicate] = []
-        for _, group in groupby(zip(units.tolist(), rows, strict=True), key=lambda pair: pair[0]):
-            component = Component(self.rule, self.kernel, self.new_store())
-            out += _placed(component, [row for _, row in group])
-            component.store.close()
         return out
 
     def close(self) -> None:
-        """Remove the file of a large unit, where one was needed."""
-        if self._large is not None:
-            self._large.store.close()
-            self._large = None
+        """Forget the unit at hand, and remove its file, where one was needed."""
+        if isinstance(self._open, Component):
+            self._open.store.close()
+        elif self._open is not None:
+            self._open.close()
+        self._open, self._last, self._names = None, None, []
 
-    def _chosen(self, rows: list[tuple[str, bool, NDArray[np.int64], NDArray[np.uint64]]], units: NDArray[np.int64]) -> list[Duplicate]:
-        from udfs.dedup.numba_units import choose
+    def _decided(self) -> list[Duplicate]:
+        rows, units, out = self._rows, self._units, list[Duplicate]()
+        if not rows:
+            return out
+        self._rows, self._units, self._bytes = [], [], 0
+        if units[0] != self._last:
+            self.close()
+        if self._open is None and self.rule.mode == "verified" and compiled(self.kernel):
+            self._open = self._new_choice(rows)
+        if self._open is not None and not isinstance(self._open, Component):
+            out = self._chosen(self._open, rows, np.array(units, np.int64))
+        else:
+            for unit, group in groupby(zip(units, rows, strict=True), key=lambda pair: pair[0]):
+                if not isinstance(self._open, Component) or unit != self._last:
+                    self.close()
+                    self._open, self._last = Component(self.rule, self.kernel, self.new_store()), unit
+                out += _placed(self._open, [row for _, row in group])
+        self._last = units[-1]
+        return out
 
-        names, sets = [name for name, _, _, _ in rows], [shingles for _, _, _, shingles in rows]
-        keys, fixed = np.stack([row[2] for row in rows]), np.array([row[1] for row in rows], np.bool_)
-        dup, both = choose(
-            sets, keys, units, fixed,
-            threshold=self.rule.jaccard, tries=self.rule.tries, exact=EXACT_UNIT, leaders=MAX_LEADERS,
-        )  # fmt: skip
+    def _new_choice(self, rows: list[Row]) -> Choice | None:
+        """None where no document has keys: there is nothing to compile for, nor are the bands known."""
+        from udfs.dedup.numba_units import Choice
+
+        rule, bands = self.rule, max(len(keys) for _, _, keys, _ in rows)
+        if not bands:
+            return None
+        return Choice(bands, threshold=rule.jaccard, tries=rule.tries, exact=EXACT_UNIT, leaders=MAX_LEADERS)
+
+    def _chosen(self, choice: Choice, rows: list[Row], units: NDArray[np.int64]) -> list[Duplicate]:
+        first, names, sets = len(self._names), [name for name, _, _, _ in rows], [shingles for _, _, _, shingles in rows]
+        self._names += names
+        found = choice.of(first, sets, [row[2] for row in rows], units, np.array([row[1] for row in rows], np.bool_))
         out = []
-        for row in np.flatnonzero(dup >= 0).tolist():
-            kept, common = int(dup[row]), int(both[row])
-            alike = Similarity(common / (len(sets[row]) + len(sets[kept]) - common), common / len(sets[row]))
-            out.append(Duplicate(names[row], names[kept], alike, int(np.count_nonzero(keys[row] == keys[kept]))))
+        for row in np.flatnonzero(found.dup >= 0).tolist():
+            size, common = len(sets[row]), int(found.both[row])
+            alike = Similarity(common / (size + int(found.theirs[row]) - common), common / size)
+            out.append(Duplicate(names[row], self._names[int(found.dup[row])], alike, int(found.matched[row])))
         return out
 
 
-def _placed(component: Component, rows: Iterable[tuple[str, bool, NDArray[np.int64], NDArray[np.uint64]]]) -> list[Duplicate]:
+def _placed(component: Component, rows: Iterable[Row]) -> list[Duplicate]:
     out = []
     for doc_id, fixed, keys, shingles in rows:
         if fixed:
@@ -226,12 +236,12 @@ def near_duplicates(batches: Iterator[pa.RecordBatch], *, rule: Rule, kernel: Ke
     decider = Decider(rule, kernel)
     try:
         for batch in batches:
-            hashes, offsets = shingle_hashes(batch.column("text"), rule.shingle, kernel)
+            sets = shingle_sets(*shingle_hashes(batch.column("text"), rule.shingle, kernel))
             bands = _lists(batch.column("band_keys"))
             found: list[Duplicate] = []
             rows = zip(*(batch.column(name).to_pylist() for name in ("component", "doc_id", "fixed")), strict=True)
             for row, (component, doc_id, fixed) in enumerate(rows):
-                found += decider.add(component, doc_id, bands[row], shingle_set(hashes[offsets[row] : offsets[row + 1]]), fixed=fixed)
+                found += decider.add(component, doc_id, bands[row], sets[row], fixed=fixed)
             yield _batch(found)
         if last := decider.finish():
             yield _batch(last)

@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 
 from udfs.dedup.lanes import BLOCK, horner8, load64, trailing_zeros, word_bits
 from udfs.dedup.mix import F32_1, F32_2, F64_1, F64_2, GRAM_BASE, TOKEN_BASE, TOKEN_SEED
+from udfs.dedup.numba_forms import normalised, plain_rows, squeezed
 from udfs.dedup.object_code import kept
-from udfs.text.buffers import TextBuffer, ascii_rows
+from udfs.text.buffers import TextBuffer
 from udfs.text.charclass import ALONE, SEPARATOR, WORD, class_table
+
+__all__ = ["fmix64", "normalised", "shared", "shingle_hashes", "signatures", "squeezed", "token_hashes"]
 
 _S33, _ONE = np.uint64(33), np.uint64(1)
 _ASCII_CLASS = class_table()[:128].copy()
@@ -200,7 +203,7 @@ def _most_tokens(text: TextBuffer) -> NDArray[np.int64]:
 
 
 def _rows(text: TextBuffer) -> tuple[object, ...]:
-    return text.data, text.starts, text.ends, ascii_rows(text), (_ASCII_CLASS, _LOWER, class_table(), _POWERS)
+    return text.data, text.starts, text.ends, plain_rows(text), (_ASCII_CLASS, _LOWER, class_table(), _POWERS)
 
 
 def _scratch(text: TextBuffer) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int32]]:
@@ -230,57 +233,6 @@ def signatures(text: TextBuffer, n: int, a: NDArray[np.uint32], b: NDArray[np.ui
     out, counts = np.empty((len(text), len(a)), np.uint32), np.zeros((len(text), 2), np.int64)
     _batch_signatures(*_rows(text), n, edges, hashes, chars, grams, mixed, a, b, out, counts)
     return out, counts
-
-
-@kept
-@numba.njit(cache=False, nogil=True)
-def _batch_squeezed(data, starts, ends, blanks, out, offsets):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    at = 0
-    for row in range(len(starts)):
-        i, end, first = starts[row], ends[row], at
-        while i < end:
-            byte = data[i]
-            width = blanks[byte]
-            if width > 1:  # the first byte of a blank beyond ASCII, perhaps
-                width = _wide_blank(data, i, end)
-            if width:
-                if at > first and out[at - 1] != 32:
-                    out[at] = 32
-                    at += 1
-                i += width
-                continue
-            out[at] = byte | 32 if 65 <= byte <= 90 else byte
-            at += 1
-            i += 1
-        if at > first and out[at - 1] == 32:
-            at -= 1
-        offsets[row + 1] = at
-
-
-@numba.njit(cache=False, nogil=True)
-def _wide_blank(data, i, end):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Bytes of the white space beyond ASCII that begins at ``i``, or 0; of those alone that a normal form holds."""
-    if data[i] == 0xC2:
-        return 2 if i + 1 < end and data[i + 1] == 0x85 else 0  # U+0085
-    if i + 2 >= end:
-        return 0
-    second, third = data[i + 1], data[i + 2]
-    if data[i] == 0xE1:
-        return 3 if second == 0x9A and third == 0x80 else 0  # U+1680
-    return 3 if second == 0x80 and 0xA8 <= third <= 0xA9 else 0  # U+2028, U+2029
-
-
-#: Bytes of the white space that a byte may begin, 0 for none: what ``str.split`` splits at, as far as NFKC leaves it.
-_BLANKS = np.zeros(256, np.int64)
-_BLANKS[[9, 10, 11, 12, 13, 28, 29, 30, 31, 32]] = 1
-_BLANKS[0xC2], _BLANKS[0xE1], _BLANKS[0xE2] = 2, 3, 3
-
-
-def squeezed(text: TextBuffer) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Every row of a normal form in small letters with its white space squeezed, and row offsets; see ``kernel.squeezed``."""
-    out, offsets = np.empty(int((text.ends - text.starts).sum()) + 1, np.uint8), np.zeros(len(text) + 1, np.int64)
-    _batch_squeezed(text.data, text.starts, text.ends, _BLANKS, out, offsets)
-    return out, offsets
 
 
 @kept

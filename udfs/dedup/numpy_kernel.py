@@ -6,12 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from udfs.dedup.mix import GRAM_BASE, TOKEN_BASE, TOKEN_SEED, fmix32, fmix64
-from udfs.text.buffers import TextBuffer
+from udfs.text.buffers import TextBuffer, normalised_buffer
 from udfs.text.charclass import ALONE, class_table
 from udfs.text.normalise import squeeze
 
 #: Cells of the largest temporary in ``signatures`` (shingles x permutations), to bound memory.
 _CELLS = 1 << 22
+
+
+#: Rows in normal form; see ``kernel.normal_form``.
+normalised = normalised_buffer
 
 
 def _code_points(raw: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -17,10 +17,10 @@ INVISIBLE = re.compile("[\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u20
 #: Longest run of combining marks that is normalised as one (UAX #15, Stream-Safe Text Format).
 MAX_MARKS = 30
 
-#: Code points that ``_simple_folds`` knows: the basic plane, and the one of symbols and old scripts.
-_SIMPLE_LIMIT = 0x20000
+#: Code points that ``simple_folds`` knows: the basic plane, and the one of symbols and old scripts.
+SIMPLE_LIMIT = 0x20000
 #: In place of a fold: the code point needs the whole procedure. Marked by a value beyond Unicode; it costs no second table.
-_NOT_SIMPLE = 0xFFFFFFFF
+NOT_SIMPLE = 0xFFFFFFFF
 _HANGUL_JAMO = (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))
 
 
@@ -54,19 +54,19 @@ def _stream_safe(text: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _simple_folds() -> NDArray[np.uint32]:
-    """The normal form of every code point whose neighbours do not matter, else ``_NOT_SIMPLE``: uint32[_SIMPLE_LIMIT + 1].
+def simple_folds() -> NDArray[np.uint32]:
+    """The normal form of every code point whose neighbours do not matter, else ``NOT_SIMPLE``: uint32[SIMPLE_LIMIT + 1].
 
     Simple is what becomes one code point, neither side of which is reordered, composes with the one before it, or vanishes. The last
     entry stands for all code points beyond the table.
     """
     seconds = set(_HANGUL_JAMO)
-    for cp in range(_SIMPLE_LIMIT):  # beyond it lie no pairs, only single equivalents
+    for cp in range(SIMPLE_LIMIT):  # beyond it lie no pairs, only single equivalents
         parts = unicodedata.decomposition(chr(cp)).split()
         if len(parts) == 2 and not parts[0].startswith("<"):
             seconds.add(int(parts[1], 16))
-    table = np.full(_SIMPLE_LIMIT + 1, _NOT_SIMPLE, np.uint32)
-    for cp in range(_SIMPLE_LIMIT):
+    table = np.full(SIMPLE_LIMIT + 1, NOT_SIMPLE, np.uint32)
+    for cp in range(SIMPLE_LIMIT):
         char = chr(cp)
         if 0xD800 <= cp < 0xE000 or cp in seconds or unicodedata.combining(char) or INVISIBLE.match(char):
             continue
@@ -93,8 +93,8 @@ def normalise(text: str) -> str:
     if text.isascii():
         return text.lower()
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    folded = _simple_folds()[np.minimum(points, _SIMPLE_LIMIT)]
-    if len(folded) and int(folded.max()) != _NOT_SIMPLE:
+    folded = simple_folds()[np.minimum(points, SIMPLE_LIMIT)]
+    if len(folded) and int(folded.max()) != NOT_SIMPLE:
         return folded.tobytes().decode("utf-32-le")
     return _whole(text)
 
