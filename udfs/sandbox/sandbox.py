@@ -1,4 +1,27 @@
-"""The sandbox: one program, its bounds, and what became of it."""
+"""The sandbox: one program, its bounds, and what became of it.
+
+What each tier gives, and what it does not:
+
+| | A | B | C | D |
+|---|---|---|---|---|
+| built of | bubblewrap, control group | bubblewrap, rlimits | Landlock, seccomp, rlimits | rlimits |
+| files of the machine | the system's programs and libraries, the interpreter | as A | as A; names and sizes of others can be seen | all that the user may |
+| /proc, other processes | its own | its own | /proc is shut; signals reach nobody outside | all |
+| network | a loopback of its own | as A | no sockets | all |
+| memory | of the whole run, files in memory too | of each process | of each process | of each process |
+| processes | of the whole run | of the run (not root: from Linux 5.14 on) | of the run (not root: counted ten times a second) | as C |
+| disk | one bound for all that it writes | as A | as A where a mount namespace can be had, else of one file | as C |
+| dangerous system calls | refused | refused | refused, and sockets, System V, chmod, chown | allowed |
+| ``oom``, ``pids`` as a status | yes | no: the program sees MemoryError, EAGAIN | no (``pids``: not root) | no (as C) |
+| left when all ends | nothing | nothing | nothing | nothing |
+
+In A and B a program runs as nobody in ``/box`` with its own ``/tmp`` and ``/dev/shm``; in C and D its folder lies elsewhere (``HOME``, the
+working directory) and ``TMPDIR`` stands for /tmp. Where we are root, each run has a user id of its own. bubblewrap tells a signal as exit code
+128 + n, so that in A and B a program that exits with such a code is told as killed.
+
+None of them keeps a program from using up its CPU time, from measuring time, or from finding faults of the kernel itself: for those, a virtual
+machine around everything.
+"""
 
 from __future__ import annotations
 

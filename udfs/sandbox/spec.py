@@ -19,15 +19,15 @@ class Limits:
     """Bounds of one run.
 
     Attributes:
-        wall: seconds on the clock; then everything of the run is killed.
+        wall: seconds on the clock from the program's start; then everything of the run is killed.
         cpu: seconds of CPU of one process.
         memory: bytes; of the whole run in tier A, of each process elsewhere.
         pids: processes and threads.
         file_size: bytes of one file.
-        open_files: descriptors of one process.
+        open_files: descriptors of one process; at least 16.
         output: bytes of stdout and stderr together; then the run is killed.
         result: bytes of the result (see :class:`Outcome`); then the run is killed.
-        disk: bytes below the run's writable directory and /tmp, each.
+        disk: bytes of all that the run writes: its directory, /tmp and /dev/shm together.
     """
 
     wall: float = 10.0
