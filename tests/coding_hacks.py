@@ -32,7 +32,7 @@ FUNCTIONS = {
     "endless recursion": ("import sys\nsys.setrecursionlimit(10**9)\ndef f(n):\n    return f(n + 1)\n", ""),
     "more memory than there is": ("def f(n):\n    return [0] * 10**10\n", "memory"),
     "a flood of output": ("def f(n):\n    while True:\n        print('=' * 1000)\n", "output_flood"),
-    "a flood of answer": ("def f(n):\n    return 'x' * (8 << 20)\n", "output_flood"),
+    "a flood of answer": ("def f(n):\n    return 'x' * (9 << 20)\n", "output_flood"),
     "a fork bomb": ("import os\ndef f(n):\n    while True:\n        try:\n            os.fork()\n        except OSError:\n            return 0\n", "processes"),
     "a socket to this machine": ("import socket\ndef f(n):\n    s = socket.create_connection(('127.0.0.1', 80), timeout=1)\n    return int(s.recv(10))\n", "network"),
     "its own run_tests and check": ("def check(candidate):\n    return True\ndef run_tests(*a):\n    return True\ndef f(n):\n    return 0\n", "test_framework"),

@@ -144,12 +144,11 @@ def test_a_candidate_cannot_break_the_tests_into_null(code):
 
 
 def test_tests_that_choke_on_an_answer_are_the_candidates_doing():
-    got = run(
-        asserts("assert {v: 1 for v in f()} == {1: 1}\nassert f() == 0", entry_point="f"),
-        "def f():\n    return [n * (2 ** 61 - 1) for n in range(8, 60000)]",
-    )
+    tests = {"kind": "assert", "entry_point": "f", "code": "assert {v: 1 for v in f()} == {1: 1}\nassert f() == 0"}
+    # as keys of a dict these take quadratic time: all have the same hash
+    got = run(contract(tests, cpu=1.0), "def f():\n    return [n * (2 ** 61 - 1) for n in range(8, 60000)]")
     assert got.broken is None
-    assert [result.passed for result in got.results] == [False, False]
+    assert [(result.what, result.passed) for result in got.results] == [("timeout", False), ("not_run", False)]
 
 
 def test_a_detail_tells_nothing_of_what_a_hidden_test_expects():
@@ -161,6 +160,54 @@ def test_a_detail_tells_nothing_of_what_a_hidden_test_expects():
         assert "secret" not in text
         assert "99887766" not in text
     assert "mine" in str(run(task, "def f(x):\n    raise ValueError('mine')").results)
+
+
+@pytest.mark.parametrize("kind", ["assert", "call"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "['l', 0, []]",
+        "eval('[' * 90 + ']' * 90)",  # lists without a tag
+        "nest(140)",
+        "nest(400)",
+        "{'a': 1}",
+        "['g', 'eval']",
+        "['o', 'call', 0]",
+        "['p', 0]",
+        "['p', -1]",
+        "['n', 'f']",
+        "['r', 0]",
+        "['s', 0, [['l', 1, []]]]",
+        "['x', 'Fraction', 0, [1, 0]]",
+        "['x', 'Decimal', 0, ['1e99999999']]",
+        "['i', 'zz']",
+    ],
+)
+def test_frames_that_a_program_writes_itself_are_read_and_wrong(kind, answer):
+    code = f"""
+import os, sys
+def nest(n):
+    value = 1
+    for _ in range(n):
+        value = ['t', [value]]
+    return value
+peer = next(v for v in vars(sys.modules['__main__']).values() if type(v).__name__ == 'function' and v.__name__ == 'dumps' or callable(v) and getattr(v, '__name__', '') == 'dumps')
+def f(x):
+    text = peer(['ret', {answer}, None]).encode()
+    for fd in range(3, 30):
+        try:
+            os.write(fd, len(text).to_bytes(4, 'big') + text)
+        except OSError:
+            pass
+    return 0
+"""
+    task = {
+        "assert": asserts("assert f(1) == 5\nassert f(1) == [5]", entry_point="f"),
+        "call": contract({"kind": "call", "entry_point": "f", "inputs": ["[1]", "[1]"], "outputs": ["5", "[5]"]}),
+    }[kind]
+    got = run(task, code)
+    assert got.broken is None
+    assert [result.passed for result in got.results] == [False, False]
 
 
 def test_a_program_cannot_reach_into_what_a_test_hands_it():

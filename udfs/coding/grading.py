@@ -25,6 +25,9 @@ from udfs.sandbox.spec import ISOLATED, Job, Limits, Outcome
 MAX_DEATHS = 3
 MAX_TIMEOUTS = 2
 
+#: Ends of the tests' own process that an answer can bring about: one that takes too long to compare, or too much memory, or is printed.
+BY_ANSWERS = frozenset({"timeout", "oom", "output_limit"})
+
 #: Runs a program as __main__ with the two names that ``-S`` leaves out.
 _MAIN = b"""import builtins, sys
 builtins.exit = builtins.quit = sys.exit
@@ -131,7 +134,7 @@ def _asserts(contract: CodeContract, candidate: Candidate, sandbox: Sandbox, fou
     bench = Bench(sandbox, candidate, contract.limits)
     try:
         begun, asked = bench.start(contract.tests.setup, units, contract.tests.entry_point, found)
-        if begun.outcome == "broken" or (begun.fault and not asked):
+        if begun.outcome == "broken" or (begun.fault and not (asked and begun.fault.kind in BY_ANSWERS)):
             return _broken_bench(begun, sandbox, "setup: ")
         if begun.outcome != "passed":
             tally.rest(len(units.sources), "not_loaded", f"a name that the tests use could not be read: {begun.error or 'no answer'}")
@@ -139,7 +142,7 @@ def _asserts(contract: CodeContract, candidate: Candidate, sandbox: Sandbox, fou
             if len(tally.results) > index or not _revived(candidate, tally, len(units.sources)):
                 break
             report, asked = bench.run(index, source)
-            if report.fault and (report.fault.kind == "broken_sandbox" or not asked):
+            if report.fault and not (asked and report.fault.kind in BY_ANSWERS):
                 return _broken_bench(report, sandbox, f"test {index}: ")
             _judge(report, candidate, tally)
             if report.fault:
@@ -165,9 +168,8 @@ def _judge(report: Report, candidate: Candidate, tally: Tally) -> None:
         kind = candidate.faults[-1].kind if candidate.faults else "died"
         tally.add(kind if kind != "broken_sandbox" else "broken", f"the program ended: {kind}")
     elif report.fault:
-        tally.add(
-            "timeout" if report.fault.kind == "timeout" else "garbled", f"the tests ended on what the program answered: {report.fault.kind}"
-        )
+        kind = report.fault.kind
+        tally.add(kind if kind != "broken_sandbox" else "broken", f"the tests ended on what the program answered: {kind}")
     elif report.outcome == "raised":
         tally.add("raised", f"{report.error}: {report.message}"[:300], report.error)
     elif report.error in {"AssertionError", "NumberWantedError"}:

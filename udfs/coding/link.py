@@ -18,6 +18,7 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from schemas.code import CodeLimits
+from udfs.coding.inside.wire import MAX_DEPTH
 from udfs.coding.units import Units
 from udfs.sandbox.sandbox import Sandbox
 from udfs.sandbox.spec import ISOLATED, Answer, Job, Limits
@@ -25,10 +26,11 @@ from udfs.sandbox.spec import ISOLATED, Answer, Job, Limits
 #: Why a process gave no answer. ``broken_sandbox`` is ours; all else is what the process did.
 FaultKind = Literal["timeout", "oom", "pids", "output_limit", "died", "garbled", "broken_sandbox"]
 
-#: Seconds that the tests' own process may take between two frames; on the clock, so only a stalled machine comes near.
-TESTS_WALL = 30.0
-#: Seconds of CPU of the tests' process.
-TESTS_CPU = 20.0
+#: Seconds on the clock between two frames of the tests' process; its processor time has the candidate's limit, and this lies so far beyond that
+#: only a stalled machine comes near: then it is ours.
+TESTS_WALL = 180.0
+#: Bytes of one frame of the candidate, and of the tests, whose arguments may be large.
+CANDIDATE_FRAME, TESTS_FRAME = 2 << 20, 8 << 20
 #: Seconds on top of its budget that the life of a candidate's process may last; it is ended by its budget before.
 GRACE = 60.0
 
@@ -98,9 +100,17 @@ def _program(name: str) -> dict[str, bytes]:
 
 
 class Process:
-    """One program in a sandbox that answers frames."""
+    """One program in a sandbox that answers frames.
 
-    def __init__(self, sandbox: Sandbox, name: str, limits: Limits) -> None:
+    Args:
+        sandbox: runs it.
+        name: ``candidate`` or ``tests``.
+        limits: of its whole life.
+        waits: it has no reason to be slow on the clock alone; if it is, the machine has stalled.
+    """
+
+    def __init__(self, sandbox: Sandbox, name: str, limits: Limits, *, waits: bool = False) -> None:
+        self._waits = waits
         job = Job((*ISOLATED, "start.py"), files=_program(name), limits=limits, requests=True, results=True)
         self._session = sandbox.open(job)
         self.fault: Fault | None = None
@@ -110,7 +120,9 @@ class Process:
         if self.fault is None:
             answer = self._session.call(json.dumps(message, separators=(",", ":")).encode("ascii"), wall)
             if answer.status != "ok":
-                self.fault = Fault(_FAULTS.get(answer.status, "died"), answer.reason or _last_line(answer))
+                kind = _FAULTS.get(answer.status, "died")
+                stalled = self._waits and answer.status == "timeout_wall"
+                self.fault = Fault("broken_sandbox" if stalled else kind, answer.reason or _last_line(answer))
             else:
                 try:
                     return json.loads(answer.payload)
@@ -153,6 +165,7 @@ class Candidate:
             cpu=math.ceil(limits.cpu),
             memory=limits.memory_mb << 20,
             output=limits.output_kb << 10,
+            result=CANDIDATE_FRAME,
         )
         self._process = Process(self._sandbox, "candidate", budget)
         return self.ask(self._load, self._limits.wall, _LOADED)
@@ -183,10 +196,11 @@ class Candidate:
         known = self._process.fault
         begun = time.monotonic()
         answer = self._process.ask(message, max(0.0, min(wall, self.left)))
-        self.spent += time.monotonic() - begun
         if not isinstance(answer, Fault) and not _sound(answer, kinds):
             answer = self._process.fault = Fault("garbled")
             self._process.close()
+        # Reading what it sent is on its account too: else large frames would hold us longer than its own limit.
+        self.spent += time.monotonic() - begun
         if isinstance(answer, Fault) and known is None:
             self.faults.append(answer)
         return answer
@@ -214,9 +228,10 @@ class Bench:
     def __init__(self, sandbox: Sandbox, candidate: Candidate, limits: CodeLimits) -> None:
         self._candidate, self._limits = candidate, limits
         self._nonce = secrets.token_hex(16)
-        self._process = Process(
-            sandbox, "tests", Limits(wall=limits.total * 4 + GRACE, cpu=TESTS_CPU, memory=max(512, limits.memory_mb) << 20)
+        bounds = Limits(
+            wall=limits.total * 4 + TESTS_WALL, cpu=math.ceil(limits.cpu), memory=max(512, limits.memory_mb) << 20, result=TESTS_FRAME
         )
+        self._process = Process(sandbox, "tests", bounds, waits=True)
 
     def start(self, setup: str, units: Units, entry_point: str | None, found: list[Any]) -> tuple[Report, bool]:
         """Run the setup and lay the candidate's names; also tells whether the candidate had been asked for one of their values."""
@@ -287,22 +302,22 @@ def _strings(items: Any) -> bool:
 
 
 def _is_plain(values: list[Any]) -> bool:
-    """Whether these are values of the wire; without recursion, so that depth cannot hurt."""
-    waiting = list(values)
+    """Whether these are values of the wire, nested no deeper than an honest encoder would; without recursion, so that depth cannot hurt."""
+    waiting = [(value, 0) for value in values]
     while waiting:
-        w = waiting.pop()
+        w, depth = waiting.pop()
         if type(w) is not list:
             if type(w) is dict:
                 return False
             continue
         shape = _TAGS.get(w[0]) if w and type(w[0]) is str else None
-        if shape is None or len(w) != len(shape) + 1:
+        if shape is None or len(w) != len(shape) + 1 or depth > MAX_DEPTH + 2:
             return False
         for part, want in zip(w[1:], shape, strict=True):
             if want == "v":
                 if type(part) is not list:
                     return False
-                waiting.extend(part)
+                waiting.extend((item, depth + 1) for item in part)
             elif type(part) not in {"s": (str,), "n": (int,), "f": (float,)}[want]:
                 return False
     return True

@@ -76,7 +76,7 @@ class Tally:
 
     def add(self, what: What, detail: str = "", error: str = "") -> None:
         """The next test ended so; ``error`` is the class of what was raised."""
-        self.results.append(TestResult(len(self.results), what, detail))
+        self.results.append(TestResult(len(self.results), what, detail.encode("utf-8", "backslashreplace").decode("utf-8")))
         self.flags.update(flag for flag in (FAULT_FLAGS.get(what), ERROR_FLAGS.get(error)) if flag)
 
     def rest(self, total: int, what: What, detail: str) -> None:

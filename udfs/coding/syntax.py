@@ -5,26 +5,21 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-import threading
-import warnings
+
+from schemas.code import read_python
 
 #: Bytes of code that are looked at; a longer program is refused before it is parsed.
 MAX_CODE = 64 << 10
-
-_lock = threading.Lock()
 
 
 def parse(source: str) -> ast.Module | None:
     """The syntax tree of a program, or None where it is none, is nested too deep for the parser or is longer than MAX_CODE."""
     if len(source) > MAX_CODE or len(source.encode("utf-8", "replace")) > MAX_CODE:
         return None
-    # Warnings about a candidate's odd escapes are nobody's business here; catch_warnings is for one thread at a time.
-    with _lock, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(source)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
+    try:
+        return read_python(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def top_level_names(tree: ast.Module) -> set[str]:

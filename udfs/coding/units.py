@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from functools import lru_cache
 
-from schemas.code import BrokenTestsError, CodeTests, NoTestsError
+from schemas.code import BrokenTestsError, CodeTests, NoTestsError, read_python
 from udfs.coding.syntax import bound_names, is_builtin, is_standard_module, loaded_names
 
 #: The name under which the tests' sandbox offers its stricter ``==``.
@@ -43,7 +43,7 @@ def units_of(tests: CodeTests) -> Units:
         NoTestsError: nothing asserts anything.
         BrokenTestsError: ``check(candidate)`` without an entry point.
     """
-    setup, tree = ast.parse(tests.setup), ast.parse(tests.code or "")
+    setup, tree = read_python(tests.setup), read_python(tests.code or "")
     body, alias, outside = list(tree.body), None, []
     check = next((n for n in body if isinstance(n, ast.FunctionDef) and n.name == "check" and len(n.args.args) == 1), None)
     if check is not None:
@@ -51,7 +51,7 @@ def units_of(tests: CodeTests) -> Units:
             raise BrokenTestsError("code contract (assert): the tests define check(candidate); entry_point must say what the candidate is.")
         alias = check.args.args[0].arg
         outside = [node for node in body if node is not check and not _calls_check(node)]
-        body = check.body if _can_be_flattened(check) else [check, ast.parse(f"check({alias})").body[0]]
+        body = check.body if _can_be_flattened(check) else [check, read_python(f"check({alias})").body[0]]
     groups = _groups([*outside, *body])
     if not groups:
         raise NoTestsError.from_kind(tests.kind, "code")
@@ -72,7 +72,7 @@ def units_of(tests: CodeTests) -> Units:
 
 
 def _copy(tree: ast.Module) -> ast.Module:
-    return ast.parse(ast.unparse(tree))
+    return read_python(ast.unparse(tree))
 
 
 def _calls_check(node: ast.stmt) -> bool:

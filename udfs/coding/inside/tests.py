@@ -68,7 +68,8 @@ class Bench:
 
     def _stand_in(self, name: str, kind: str, bases: list[str]) -> Any:
         if kind == "exception":
-            base = next((getattr(builtins, b) for b in bases if hasattr(builtins, b)), Exception)
+            known = (getattr(builtins, b, None) for b in bases)
+            base = next((k for k in known if isinstance(k, type) and issubclass(k, BaseException)), Exception)
             self.peer.errors[name] = type(name, (base,), {})
             return self.peer.errors[name]
         if kind == "value":
