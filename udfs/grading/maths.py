@@ -324,9 +324,13 @@ def judge(contract: AnswerContract, answer: str) -> Judgement:
         contract: of one of ``TYPES``; its gold is sound (``gold_verdict``).
         answer: the extracted answer; the caller bounds its length.
     """
-    first = _against(contract.gold, contract, answer)
-    for alias in contract.aliases if first.verdict != "correct" else ():
-        other = _against(alias, contract, answer)
-        if other.verdict == "correct":
-            return other
-    return first
+    first: Judgement | None = None
+    for text in (contract.gold, *contract.aliases):
+        judged = _against(text, contract, answer)
+        if judged.verdict == "incorrect" and ("+-" in answer or "+-" in text):  # typed for both signs, or a sum with a negative term
+            again = _against(text.replace("+-", "+ -"), contract, answer.replace("+-", "+ -"))
+            judged = again if again.verdict == "correct" else judged
+        if judged.verdict == "correct":
+            return judged
+        first = first or judged
+    return first or _INCORRECT
