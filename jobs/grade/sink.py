@@ -30,7 +30,7 @@ from udfs.verifiers.grade_batch import RESULT_FIELDS, batch_schema, carried_name
 Format = Literal["lines", "gzip", "zstd", "parquet"]
 
 #: Uncompressed bytes of a row group, and rows held in memory before they go to a file; fixed, so that files do not depend on the machine.
-GROUP_BYTES, MEMORY_BYTES = 32 << 20, 256 << 20
+GROUP_BYTES, MEMORY_BYTES = 32 << 20, 64 << 20
 MAX_GROUP_ROWS = 1 << 20
 _NAMES: tuple[tuple[str, Format], ...] = (
     (r"\.(?:jsonl|ndjson|json)", "lines"),

@@ -7,16 +7,21 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from schemas.contract import AnswerContract
+from udfs.sandbox.sandbox import SandboxUnavailableError
 from udfs.verifiers import pool as pools
+from udfs.verifiers import worker
 from udfs.verifiers.chunks import Chunk, Tally
 from udfs.verifiers.lines import read_line
 from udfs.verifiers.pool import GradingFailedError, Pool
 from udfs.verifiers.registry import grade_fields, verifiers
-from udfs.verifiers.rows import RowError
+from udfs.verifiers.rows import RESULTS, RowError
 
 TABLE = verifiers()
 SETTINGS = {"out": "lines", "keep_inputs": False, "allow_weak_sandbox": True}
@@ -157,8 +162,8 @@ CODE = "```python\ndef add(a, b):\n    return a + b\n```"
 )
 def test_code_rows_of_each_kind(tests, answer, expected):
     table = verifiers(allow_weak_sandbox=True)
-    for given in (tests, json.dumps(tests)):  # an object, or its JSON text as Parquet files keep it
-        graded = grade_fields({"verifier": "code", "tests": given, "answer": answer}, table)
+    for spelt in (tests, json.dumps(tests)):  # an object, or its JSON text as Parquet files keep it
+        graded = grade_fields({"verifier": "code", "tests": spelt, "answer": answer}, table)
         assert (graded.verdict, graded.reward) == expected
         assert (graded.tier is not None) == (expected in (CORRECT, INCORRECT))
 
@@ -215,6 +220,35 @@ def test_a_line_that_is_no_record_says_why(line, flag):
 def test_lines_are_read_as_the_standard_decoder_reads_them(value, separators):
     fields = read_line(json.dumps(value, separators=separators).encode() + b" \r\n")
     assert {json.loads(name): json.loads(text) for name, text in fields.carried} == value
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(), lambda v: st.lists(v) | st.dictionaries(st.text(), v), max_leaves=8
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    value=JSON, ascii_only=st.booleans(), cut=st.integers(0, 60), put=st.sampled_from(["", "", "", "{", "}", ",", '"', "\\", "0", " ", ":"])
+)
+def test_a_line_is_a_record_exactly_where_the_standard_decoder_reads_an_object(value, ascii_only, cut, put):
+    text = json.dumps({"a": value, "b": 1}, ensure_ascii=ascii_only)
+    data = (text[:cut] + put + text[cut + len(put) :]).encode("utf-8", "replace")
+    try:
+        expected = json.loads(data.decode())
+    except ValueError:
+        expected = None
+    try:
+        fields = read_line(data)
+    except RowError:
+        assert not isinstance(expected, dict)
+        return
+    assert isinstance(expected, dict)
+    if not fields.flags:
+        found = {json.loads(name): json.loads(spelt) for name, spelt in fields.carried} | {
+            n: json.loads(t) for n, t in fields.texts.items()
+        }
+        assert repr(found) == repr({name: part for name, part in expected.items() if name not in RESULTS})
 
 
 def test_a_name_given_twice_is_ambiguous():
@@ -329,6 +363,27 @@ def test_processes_that_never_begin_end_the_grading(monkeypatch):
     monkeypatch.setenv("PYTHONHOME", "/nowhere")  # no interpreter starts
     with Pool(2, SETTINGS) as pool, pytest.raises(GradingFailedError, match="3 grading processes died"):
         graded(pool, Lines(rows_of(3)))
+
+
+def test_code_without_a_sandbox_ends_the_grading_with_the_reason(monkeypatch):
+    """A machine that offers no tier is wrong use of the whole command (exit 2), not an error of each row."""
+
+    def refuse(row):
+        raise SandboxUnavailableError("no sandbox here")
+
+    class Idle:
+        def put(self, row, seconds):
+            pass
+
+    table = {**TABLE, "code": replace(TABLE["code"], run=refuse)}
+    row = {"verifier": "code", "tests": {"kind": "stdin", "inputs": ["1"], "outputs": ["1"]}, "answer": "pass"}
+    head = {"form": "lines", "places": [1], "faults": {}, "lost": {}}
+    said = worker._answer(head, json.dumps(row).encode(), table, SETTINGS, Idle())
+    assert said == ({"refused": "no sandbox here", "exit_code": 2}, b"")
+    monkeypatch.setattr(pools.GradingProcess, "receive", lambda _self: said)
+    with Pool(1, SETTINGS) as pool, pytest.raises(GradingFailedError, match="no sandbox here") as caught:
+        graded(pool, Lines([row]))
+    assert caught.value.exit_code == 2
 
 
 def test_chunks_grow_with_cheap_rows_and_shrink_with_dear_ones():
