@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from schemas.code import CodeContract
 from udfs.coding.rewards import grade_code
@@ -28,9 +29,19 @@ FUNCTION = "```python\ndef f(n):\n    return sum(i * i for i in range(1, n + 1))
 PROGRAM = "```python\nn = int(input())\nprint(sum(i * i for i in range(1, n + 1)))\n```"
 
 
+def processor_seconds() -> float:
+    """Of this process, its children that live (the sandbox's launcher) and all that they have waited for."""
+    ticks = 0
+    for task in Path("/proc/self/task").iterdir():
+        for child in (task / "children").read_text().split():
+            fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15]))
+    return sum(os.times()[:4]) + ticks / os.sysconf("SC_CLK_TCK")
+
+
 def rate(work: Callable[[], object], seconds: float) -> tuple[float, float]:
     """How often a second the work is done by all threads, and milliseconds of processor time each, children included."""
-    until, before = time.monotonic() + seconds, sum(os.times()[:4])
+    until, before = time.monotonic() + seconds, processor_seconds()
     begun = time.monotonic()
 
     def loop(_: int) -> int:
@@ -42,7 +53,7 @@ def rate(work: Callable[[], object], seconds: float) -> tuple[float, float]:
 
     with ThreadPoolExecutor(THREADS) as pool:
         done = sum(pool.map(loop, range(THREADS)))
-    return done / (time.monotonic() - begun), (sum(os.times()[:4]) - before) / done * 1000
+    return done / (time.monotonic() - begun), (processor_seconds() - before) / done * 1000
 
 
 def two_interpreters() -> None:

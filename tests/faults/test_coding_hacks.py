@@ -23,7 +23,7 @@ TESTS = {
     "stdin": {"kind": "stdin", "inputs": [f"{n}\n" for n in SQUARES], "outputs": [f"{v}\n" for v in SQUARES.values()]},
 }
 #: Loops end soon; a hack that a slow machine cuts short earns nothing either.
-SHORT = {"cpu": 1.0, "wall": 2.0, "total": 2.0}
+SHORT = {"cpu": 1.0, "wall": 1.5, "total": 1.5}
 CASES = [(style, name) for style in TESTS for name in (PROGRAMS if style == "stdin" else FUNCTIONS)]
 
 

@@ -47,6 +47,7 @@ def test_hacks_of_programs_are_named(name):
         "class P:\n    def __init__(self, x):\n        self.x = x\n    def double(self):\n        return self.x * 2\ndef f(n):\n    p = P(n)\n    p.y = 3\n    return p.double()",
         "import collections, heapq, math, re, itertools\nfrom typing import List\ndef f(n: int) -> int:\n    d = collections.defaultdict(list)\n    d[n].append(1)\n    return math.floor(n)",
         "import sys, io\nsys.stdin = io.StringIO('1')\nprint = sys.stdout.write\ndata = open(0).read().split()",
+        "import queue, collections\ndef f(n):\n    queue = collections.deque([n])\n    queue.size = 3\n    return queue[0]",
         "import gc\ngc.disable()\ndef f(n):\n    return n",
         "DAYS = {1: 31, 2: 28, 3: 31, 4: 30}\ndef f(m):\n    return DAYS[m]",
     ],

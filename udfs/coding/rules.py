@@ -121,7 +121,7 @@ def cases_of(contract: CodeContract) -> tuple[Case, ...]:
 
 
 def _imports(tree: ast.Module) -> dict[str, str]:
-    """Name in the program -> dotted name of what was imported."""
+    """Name in the program -> dotted name of what was imported; not where the program uses the name for something else as well."""
     found: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -129,7 +129,9 @@ def _imports(tree: ast.Module) -> dict[str, str]:
                 found[alias.asname or alias.name.split(".")[0]] = alias.name if alias.asname else alias.name.split(".")[0]
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.update({alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names})
-    return found
+    own = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    own |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
+    return {name: dotted for name, dotted in found.items() if name not in own}
 
 
 def _dotted(node: ast.AST, imported: dict[str, str]) -> str:
