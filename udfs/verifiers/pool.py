@@ -23,8 +23,9 @@ WINDOW = 8
 POLL = 0.25
 #: Times that a row is tried: what kills or holds a process may have been an accident once (law 6).
 TRIES = 2
-#: Deaths before the first row of one chunk: then it is the installation, not a row.
-STILLBORN = 3
+#: Deaths before the first row of one chunk after which it is the installation, not a row: by an exit of its own, and by a signal, which may
+#: be somebody's who frees memory.
+STILLBORN, SHOT = 3, 20
 
 
 class Source(Protocol):
@@ -111,7 +112,7 @@ class Pool:
             process = GradingProcess(self._settings)
             self._processes.append(process)
         falls = self._falls.get(ordinal, {})
-        lost = {row: why[-1] for row, why in falls.items() if len(why) >= TRIES}
+        lost = {row: why[-1] for row, why in falls.items() if len(why) >= TRIES and row >= 0}
         # what kills even while its line is being read is not read again
         blind = {row: flag for row, flag in lost.items() if len(falls[row]) > TRIES}
         process.send(ordinal, replace(chunk, faults={**chunk.faults, **blind}), lost)
@@ -150,11 +151,11 @@ class Pool:
         if process.chunk is None:
             return
         (ordinal, chunk), row = process.chunk, process.row
-        process.end(at_once=True)
+        code = process.end(at_once=True)
         self._processes.remove(process)
         self.replaced += 1
         falls = self._falls.setdefault(ordinal, {}).setdefault(row, [])
-        falls.append(why)
-        if row < 0 and len(falls) >= STILLBORN:
+        falls.append(why if row >= 0 else f"exit {code}")
+        if row < 0 and (len(falls) >= SHOT or sum(not fall.startswith("exit -") for fall in falls) >= STILLBORN):
             raise GradingFailedError.from_stillborn(len(falls))
         self._again.append((ordinal, chunk))

@@ -89,17 +89,22 @@ class GradingProcess:
             self._seen = (row, now)
         return now - self._seen[1] > seconds
 
-    def end(self, *, at_once: bool = False) -> None:
-        """Hang up; a process that does not end by itself is killed. When this returns, it is gone."""
+    def end(self, *, at_once: bool = False) -> int:
+        """Hang up; a process that does not end by itself is killed. When this returns, it is gone.
+
+        Returns:
+            Its exit code; negative where a signal ended it.
+        """
         self.connection.close()
         try:
             if at_once:
                 self._process.kill()
-            self._process.wait(PATIENCE)
+            code = self._process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait()
+            code = self._process.wait()
         self._marker.close()
+        return code
 
 
 def _environment() -> dict[str, str]:
