@@ -75,8 +75,8 @@ class CodeTests(BaseModel):
 
     Attributes:
         kind: ``assert`` (Python code that compares by itself), ``call`` (arguments and stored answers) or ``stdin`` (input and output texts).
-        entry_point: function that is called; needed by ``call`` and by tests that define ``check(candidate)``.
-        setup: Python that runs before asserts, in their sandbox alone; it sees nothing of the candidate.
+        entry_point: function that is called; needed by ``call`` and by tests that define ``check(candidate)``, else found in the asserts.
+        setup: Python that runs before asserts, in their sandbox alone; it sees what the prompt defines and nothing of the candidate.
         code: of ``assert``: asserts, or a function ``check(candidate)`` full of them.
         inputs: of ``call``: a list of arguments each; of ``stdin``: what is read. Texts.
         outputs: what must come of each input.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from schemas.code import CodeContract
-from udfs.coding.grading import TestRun, run_tests
-from udfs.coding.response import extract_program
+from udfs.coding.grading import program_of, run_tests
+from udfs.coding.results import TestRun
 from udfs.sandbox.sandbox import Sandbox, SandboxUnavailableError, default_sandbox
 
 
@@ -30,7 +30,7 @@ def contract(tests: dict[str, object], *, prompt: str = "", **limits: float) -> 
 
 def run(task: CodeContract, code: str) -> TestRun:
     """Its tests on a program."""
-    return run_tests(task, extract_program(code, task.prompt, task.tests.entry_point), sandbox_or_skip())
+    return run_tests(task, program_of(task, code), sandbox_or_skip())
 
 
 def whats(task: CodeContract, code: str) -> list[str]:

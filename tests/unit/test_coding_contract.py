@@ -106,9 +106,26 @@ def test_the_body_of_check_is_taken_apart_unless_its_meaning_would_change():
     assert whole.sources[0].endswith("check(candidate)")
 
 
+@pytest.mark.parametrize(
+    ("code", "entry", "wanted", "shadows"),
+    [
+        ("assert f(g(1)) == 2", "f", ("f", "g"), ()),
+        ("assert sum(1, 2) == 3", "sum", ("sum",), ("sum",)),  # else the tests would ask nobody
+        ("assert sum(f(2)) == 3", "f", ("f",), ()),
+        ("import math\nassert math.isclose(f(1), 2)", "f", ("f",), ()),
+        ("assert Solution().f(1) == 2", "Solution", ("Solution",), ()),
+    ],
+)
+def test_the_entry_point_is_found_in_the_asserts(code, entry, wanted, shadows):
+    made = units(code)
+    assert (made.entry, made.wanted, made.shadows) == (entry, wanted, shadows)
+
+
 def test_names_of_modules_are_no_names_of_the_candidate():
     made = units("assert f((1, 2)) == sys.getsizeof((1, 2)) + math.floor(1.5)")
     assert (made.wanted, made.modules) == (("f",), ("math", "sys"))
+    # what is called is no module, though the standard library has one of this name
+    assert units("assert f(code(1)) == 2").wanted == ("code", "f")
 
 
 @pytest.mark.parametrize(
@@ -129,14 +146,9 @@ def test_which_function_the_asserts_are_about(asserts, reference, name):
 
 
 def test_rows_of_data_sets():
-    row = {
-        "prompt": "def help(x):\n    return x\n\ndef f(x):\n",
-        "test": "def check(candidate):\n    assert candidate(help(1)) == 2\n",
-        "entry_point": "f",
-    }
+    row = {"prompt": "def f(x):\n", "test": "def check(candidate):\n    assert candidate(1) == 2\n", "entry_point": "f"}
     made = from_humaneval(row)
-    assert made.tests.setup.startswith("def help")
-    assert from_humaneval({**row, "test": row["test"].replace("help", "")}).tests.setup == ""
+    assert (made.tests.entry_point, made.tests.public, made.prompt) == ("f", (), "def f(x):\n")
     lists = {
         "test_list": ["assert f(1) == 2", "assert f(2) == 3"],
         "challenge_test_list": ["assert f(9) == 10"],

@@ -32,6 +32,7 @@ HONEST = {
     "keywords and defaults": ("def f(a, *args, k=1, **kw):\n    return (a, args, k, kw)", "assert f(1, 2, k=3, z=4) == (1, (2,), 3, {'z': 4})\nassert f(*[1]) == (1, (), 1, {})"),
     "modules that only the program imports": ("import sys\ndef f(t):\n    return sys.getsizeof(t)", "assert f((1, 2)) == sys.getsizeof((1, 2))"),
     "a name of a builtin": ("def sum(a, b):\n    return a + b", "assert sum(1, 2) == 3"),
+    "a name of a builtin that the contract does not name": ("def min(a, b):\n    return a - b", "assert min(1, 2) == -1"),
     "a constant": ("LIMIT = 10\ndef f(x):\n    return x < LIMIT", "assert f(LIMIT - 1) and not f(LIMIT)"),
     "dataclasses": ("from dataclasses import dataclass\nfrom typing import List, Optional\n@dataclass\nclass P:\n    x: int\n    y: Optional[List[int]] = None\ndef f(p: P) -> int:\n    return p.x", "assert f(P(3)) == 3"),
     "a main block": ("def f(x):\n    return x\nif __name__ == '__main__':\n    input('never here')", "assert f(1) == 1"),
@@ -115,6 +116,14 @@ def test_stored_answers_are_compared_by_type(code, expected):
 def test_programs_that_read_and_print(code, expected):
     task = contract({"kind": "stdin", "inputs": ["1\n", "2\n", "3\n"], "outputs": ["2\n", "3", "4 \n\n"]})
     assert whats(task, f"```python\n{code}\n```") == expected
+
+
+def test_helpers_of_the_prompt_are_the_prompts_own():
+    prompt = 'def code(s):\n    return s[::-1]\n\ndef f(s):\n    """ Undo code. """\n'
+    tests = {"kind": "assert", "entry_point": "f", "code": "def check(candidate):\n    assert candidate(code('abc')) == 'abc'\n"}
+    task = contract(tests, prompt=prompt)
+    assert whats(task, "    return code(s)\n") == ["passed"]
+    assert whats(task, "def code(s):\n    return s\ndef f(s):\n    return s\n") == ["wrong"]
 
 
 def test_what_a_test_prepares_with_broken_setup_is_ours():

@@ -59,6 +59,7 @@ def test_references_of_a_sample_earn_full_marks(shared_data):
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(3600)
 def test_references_of_all_items_earn_full_marks(shared_data):
     check(rows(shared_data))
 
@@ -75,7 +76,7 @@ def test_no_reference_looks_like_a_hack(shared_data):
     print(f"flags on {len(items)} references: {dict(counts)}")
 
 
-@pytest.mark.parametrize("step", [60, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("step", [60, pytest.param(1, marks=[pytest.mark.soak, pytest.mark.timeout(3600)])])
 def test_the_self_test_names_the_broken_item_alone(shared_data, step):
     items = [item for at, item in enumerate(rows(shared_data)) if at % step == 0 or item[0] == BROKEN]
     sandbox = sandbox_or_skip()

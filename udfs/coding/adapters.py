@@ -8,21 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from schemas.code import BrokenTestsError, CodeContract
-from udfs.coding.response import prompt_prelude
-from udfs.coding.syntax import is_builtin, loaded_names, parse, top_level_names
+from udfs.coding.syntax import is_builtin, parse
 
 
 def from_humaneval(row: Mapping[str, Any]) -> CodeContract:
     """HumanEval: ``prompt`` (a function begun), ``test`` (a function ``check``), ``entry_point``. All tests are hidden.
 
-    What the prompt defines before the function (a helper to decode with, say) is the tests' setup where they use it.
+    What the prompt defines before the function (a helper to decode with, say) is there for the tests as well.
     """
-    prompt, entry = _text(row, "prompt"), _text(row, "entry_point")
-    prelude, test = prompt_prelude(prompt, entry), parse(_text(row, "test"))
-    helpers = parse(prelude)
-    used = test is not None and helpers is not None and not top_level_names(helpers).isdisjoint(loaded_names(test))
-    tests = {"kind": "assert", "entry_point": entry, "setup": prelude if used else "", "code": _text(row, "test")}
-    return CodeContract.of({"tests": tests, "prompt": prompt})
+    tests = {"kind": "assert", "entry_point": _text(row, "entry_point"), "code": _text(row, "test")}
+    return CodeContract.of({"tests": tests, "prompt": _text(row, "prompt")})
 
 
 def from_mbpp(row: Mapping[str, Any], *, public: int = 1) -> CodeContract:

@@ -15,9 +15,10 @@ from schemas.code import BrokenTestsError, CodeContract, CodeTests
 from udfs.coding.compare import same
 from udfs.coding.inside.wire import Encoder
 from udfs.coding.link import Bench, Candidate, Fault, Report
-from udfs.coding.response import Program
+from udfs.coding.response import Program, extract_program
 from udfs.coding.results import ERROR_FLAGS, FAULT_FLAGS, Tally, TestRun, What
-from udfs.coding.units import units_of
+from udfs.coding.syntax import parse, top_level_names
+from udfs.coding.units import Units, units_of
 from udfs.sandbox.sandbox import Sandbox
 from udfs.sandbox.spec import ISOLATED, Job, Limits, Outcome
 
@@ -48,12 +49,22 @@ def count_tests(tests: CodeTests) -> int:
     return total
 
 
+def program_of(contract: CodeContract, response: str) -> Program:
+    """The program in a response to this task; where the contract names no entry point, the function that its tests call is preferred."""
+    tests = contract.tests
+    if tests.kind == "assert" and tests.entry_point is None:
+        found = extract_program(response, contract.prompt, units_of(tests).entry)
+        if "entry_point_missing" not in found.flags:
+            return found
+    return extract_program(response, contract.prompt, tests.entry_point)
+
+
 def run_tests(contract: CodeContract, program: Program, sandbox: Sandbox) -> TestRun:
     """Run every test of a contract. Where the sandbox itself failed it is all tried once more.
 
     Args:
         contract: the tests and their bounds.
-        program: from ``response.extract_program``; its code must be there.
+        program: from :func:`program_of`; its code must be there.
         sandbox: runs both sides.
 
     Raises:
@@ -85,7 +96,7 @@ def _once(contract: CodeContract, program: Program, sandbox: Sandbox) -> TestRun
         elif units is None:
             _calls(contract, candidate, tally)
         else:
-            return _asserts(contract, candidate, sandbox, loaded[1], tally)
+            return _asserts(contract, _setup(contract, program, units), candidate, sandbox, loaded[1], tally)
         return _run_of(candidate, tally, sandbox)
     finally:
         candidate.close()
@@ -129,11 +140,18 @@ def _revived(candidate: Candidate, tally: Tally, total: int) -> bool:
 # --- tests that are code ---
 
 
-def _asserts(contract: CodeContract, candidate: Candidate, sandbox: Sandbox, found: list[Any], tally: Tally) -> TestRun:
+def _setup(contract: CodeContract, program: Program, units: Units) -> str:
+    """The tests' setup; before it, where they use a helper that the prompt defines, the prompt's own text of it, never the candidate's."""
+    helpers = parse(program.prelude)
+    used = helpers is not None and not top_level_names(helpers).isdisjoint(units.wanted)
+    return f"{program.prelude}\n{contract.tests.setup}" if used else contract.tests.setup
+
+
+def _asserts(contract: CodeContract, setup: str, candidate: Candidate, sandbox: Sandbox, found: list[Any], tally: Tally) -> TestRun:
     units = units_of(contract.tests)
     bench = Bench(sandbox, candidate, contract.limits)
     try:
-        begun, asked = bench.start(contract.tests.setup, units, contract.tests.entry_point, found)
+        begun, asked = bench.start(setup, units, found)
         if begun.outcome == "broken" or (begun.fault and not (asked and begun.fault.kind in BY_ANSWERS)):
             return _broken_bench(begun, sandbox, "setup: ")
         if begun.outcome != "passed":

@@ -12,6 +12,7 @@ import ast
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from schemas.code import CodeTests
@@ -46,6 +47,7 @@ class Case:
     arguments: tuple[str, ...]
 
 
+@lru_cache(maxsize=512)
 def known_cases(tests: CodeTests) -> tuple[Case, ...]:
     """The tests of a contract whose input and answer are literals."""
     cases: list[Case] = []

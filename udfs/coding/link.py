@@ -31,8 +31,6 @@ FaultKind = Literal["timeout", "oom", "pids", "output_limit", "died", "garbled",
 TESTS_WALL = 180.0
 #: Bytes of one frame of the candidate, and of the tests, whose arguments may be large.
 CANDIDATE_FRAME, TESTS_FRAME = 2 << 20, 8 << 20
-#: Seconds on top of its budget that the life of a candidate's process may last; it is ended by its budget before.
-GRACE = 60.0
 
 _FAULTS: dict[str, FaultKind] = {
     "timeout_wall": "timeout",
@@ -141,6 +139,11 @@ def _last_line(answer: Answer) -> str:
     return lines[-1][:200] if lines else answer.status
 
 
+def _life(limits: CodeLimits) -> float:
+    """Seconds on the clock that a process may live at all: each waits for the other, and is ended by its own budget long before."""
+    return limits.total * 4 + TESTS_WALL
+
+
 class Candidate:
     """The candidate's process, started anew after each death, within one budget of time for all of them.
 
@@ -161,7 +164,7 @@ class Candidate:
         self.close()
         limits = self._limits
         budget = Limits(
-            wall=limits.total + GRACE,
+            wall=_life(limits),
             cpu=math.ceil(limits.cpu),
             memory=limits.memory_mb << 20,
             output=limits.output_kb << 10,
@@ -228,14 +231,12 @@ class Bench:
     def __init__(self, sandbox: Sandbox, candidate: Candidate, limits: CodeLimits) -> None:
         self._candidate, self._limits = candidate, limits
         self._nonce = secrets.token_hex(16)
-        bounds = Limits(
-            wall=limits.total * 4 + TESTS_WALL, cpu=math.ceil(limits.cpu), memory=max(512, limits.memory_mb) << 20, result=TESTS_FRAME
-        )
+        bounds = Limits(wall=_life(limits), cpu=math.ceil(limits.cpu), memory=max(512, limits.memory_mb) << 20, result=TESTS_FRAME)
         self._process = Process(sandbox, "tests", bounds, waits=True)
 
-    def start(self, setup: str, units: Units, entry_point: str | None, found: list[Any]) -> tuple[Report, bool]:
+    def start(self, setup: str, units: Units, found: list[Any]) -> tuple[Report, bool]:
         """Run the setup and lay the candidate's names; also tells whether the candidate had been asked for one of their values."""
-        message = ["start", self._nonce, setup, list(units.modules), entry_point, units.alias, found]
+        message = ["start", self._nonce, setup, list(units.modules), units.entry, units.alias, list(units.shadows), found]
         return self._talk(message, "start", self._limits.wall)
 
     def run(self, index: int, source: str) -> tuple[Report, bool]:

@@ -105,11 +105,6 @@ def _prompt_parts(prompt: str, entry_point: str | None) -> tuple[str, str]:
     return "".join(prompt.splitlines(keepends=True)[: first - 1]), head
 
 
-def prompt_prelude(prompt: str, entry_point: str) -> str:
-    """What a prompt of code defines before the function that it begins; empty for a prompt in words."""
-    return _prompt_parts(prompt, entry_point)[0]
-
-
 def _whole(code: str, head: str, entry_point: str | None) -> tuple[str, ast.Module] | None:
     """The code itself where it is a whole program, or the prompt's function with the code as the rest of its body."""
     tree = parse(code)

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from schemas.code import BrokenTestsError, CodeContract, NoTestsError
 from schemas.contract import Verdict
 from schemas.ids import canonical_json, content_id
-from udfs.coding.grading import count_tests, run_tests
-from udfs.coding.response import Program, extract_program
+from udfs.coding.grading import count_tests, program_of, run_tests
+from udfs.coding.response import Program
 from udfs.coding.results import TestResult, TestRun
 from udfs.coding.rules import FORBIDDEN, rule_flags
 from udfs.sandbox.sandbox import Sandbox, default_sandbox
@@ -51,7 +51,7 @@ def grade_code(contract: CodeContract | str, response: str | None, sandbox: Sand
         return _unknown(contract, "unparsable_gold", "broken_contract")
     if response is None:
         return _unknown(contract, "error", "no_response")
-    program = extract_program(response, parsed.prompt, parsed.tests.entry_point)
+    program = program_of(parsed, response)
     if program.tree is None or _UNSOUND & set(program.flags):
         return _unsound(parsed, program, total)
     rules = rule_flags(program.tree, parsed)

@@ -32,6 +32,7 @@ from collections.abc import Iterator
 
 from schemas.code import CodeContract
 from udfs.coding.hard_coding import Case, hard_coded, known_cases
+from udfs.coding.units import units_of
 
 #: Flags that cost the outcome.
 FORBIDDEN = frozenset({"hard_coded", "always_equal", "frame_walk", "gc_scan", "patching"})
@@ -110,7 +111,8 @@ def rule_flags(tree: ast.Module, contract: CodeContract) -> tuple[str, ...]:
         found.update(_of_node(node, imported))
         if isinstance(node, ast.FunctionDef) and node.name in _RUNNERS and node.name != contract.tests.entry_point:
             found.add("test_framework")
-    if hard_coded(tree, cases_of(contract), contract.tests.entry_point):
+    entry = units_of(contract.tests).entry if contract.tests.kind == "assert" else contract.tests.entry_point
+    if hard_coded(tree, cases_of(contract), entry):
         found.add("hard_coded")
     return tuple(sorted(found))
 

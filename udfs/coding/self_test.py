@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from schemas.code import BrokenTestsError, CodeContract, NoTestsError
-from udfs.coding.grading import count_tests, run_tests
+from udfs.coding.grading import count_tests, program_of, run_tests
 from udfs.coding.response import extract_program
 from udfs.coding.results import TestRun
 from udfs.coding.rules import FORBIDDEN, rule_flags
+from udfs.coding.units import units_of
 from udfs.sandbox.sandbox import Sandbox
 
-#: Programs that know nothing, by name; {name} stands for the entry point.
+#: Programs that know nothing, by name; {name} stands for the entry point. One that does nothing (``pass``) returns None.
 TRIVIAL = {
     "returns None": "def {name}(*args, **kwargs):\n    return None\n",
-    "does nothing": "def {name}(*args, **kwargs):\n    pass\n",
     "echoes its first argument": "def {name}(*args, **kwargs):\n    return args[0] if args else None\n",
 }
 TRIVIAL_PROGRAMS = {"prints nothing": "pass\n", "echoes its input": "import sys\nsys.stdout.write(sys.stdin.read())\n"}
@@ -53,7 +53,7 @@ def self_test(contract: CodeContract, reference: str, sandbox: Sandbox) -> SelfT
         total = count_tests(contract.tests)
     except (NoTestsError, BrokenTestsError) as error:
         return SelfTest((f"tests: {error}",), 0)
-    program = extract_program(reference, contract.prompt, contract.tests.entry_point)
+    program = program_of(contract, reference)
     if program.tree is None or "entry_point_missing" in program.flags:
         return SelfTest((f"reference: {', '.join(program.flags)}",), total)
     run = run_tests(contract, program, sandbox)
@@ -75,7 +75,7 @@ def _of_reference(run: TestRun) -> list[str]:
 
 
 def _weak(contract: CodeContract, sandbox: Sandbox) -> list[str]:
-    entry, found = contract.tests.entry_point, []
+    entry, found = contract.tests.entry_point or (units_of(contract.tests).entry if contract.tests.kind == "assert" else None), []
     if contract.tests.kind != "stdin" and entry is None:
         return []
     programs = TRIVIAL_PROGRAMS if contract.tests.kind == "stdin" else TRIVIAL

@@ -23,6 +23,8 @@ class Units:
         alias: the parameter of ``check`` that stands for the entry point; None where the tests call it by its name.
         wanted: names that the tests use and do not define: the candidate's, as far as it has them.
         modules: modules of the standard library that they use without importing them.
+        entry: the function under test: the contract's, else the first of ``wanted`` that is called.
+        shadows: names of builtins that are the candidate's: the entry point, or, where the tests call nothing but builtins, all that they call.
     """
 
     sources: tuple[str, ...]
@@ -30,6 +32,8 @@ class Units:
     alias: str | None
     wanted: tuple[str, ...]
     modules: tuple[str, ...]
+    entry: str | None
+    shadows: tuple[str, ...]
 
 
 @lru_cache(maxsize=512)
@@ -59,8 +63,12 @@ def units_of(tests: CodeTests) -> Units:
     loaded = set().union(*(loaded_names(t) for t in trees), loaded_names(setup))
     bound = set().union(*(bound_names(t) for t in trees), bound_names(setup), {alias} if alias else ())
     free = loaded - bound
-    wanted = {n for n in free if not is_builtin(n)} | ({tests.entry_point} if tests.entry_point else set())
-    modules = {n for n in free if is_standard_module(n) and n != tests.entry_point}
+    entry = {tests.entry_point} if tests.entry_point is not None else set()
+    wanted = {n for n in free if not is_builtin(n)} | entry
+    called = [name for tree in trees for name in _called(tree)]
+    modules = {n for n in free if is_standard_module(n) and n not in called and n != tests.entry_point}
+    shadows = entry or (set(called) & free if not wanted - modules else set())
+    wanted |= shadows
     callers = (wanted | {alias or ""}) - modules
     return Units(
         tuple(ast.unparse(ast.fix_missing_locations(_Strict(callers).visit(_copy(t)))) for t in trees),
@@ -68,7 +76,14 @@ def units_of(tests: CodeTests) -> Units:
         alias,
         tuple(sorted(wanted - modules)),
         tuple(sorted(modules)),
+        tests.entry_point or next((name for name in called if name in wanted - modules), None),
+        tuple(sorted(shadows)),
     )
+
+
+def _called(tree: ast.AST) -> list[str]:
+    """Names that are called, outer ones first: ``ast.walk`` goes level by level."""
+    return [node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
 
 
 def _copy(tree: ast.Module) -> ast.Module:

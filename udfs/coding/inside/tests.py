@@ -42,11 +42,13 @@ class Bench:
         self.nonce: str | None = None
         self.names: dict[str, Any] = {}
 
-    def start(self, nonce: str, setup: str, modules: list[str], entry: str | None, alias: str | None, found: list[Any]) -> list[Any]:
+    def start(
+        self, nonce: str, setup: str, modules: list[str], entry: str | None, alias: str | None, own: list[str], found: list[Any]
+    ) -> list[Any]:
         """Lay the namespace: modules that the tests use without importing them, their setup, then the candidate's names.
 
         The setup comes first and sees nothing of the candidate. A name that the setup defines, or a builtin, is never the candidate's,
-        unless it is the entry point itself.
+        unless ``own`` says so of it.
         """
         self.nonce = nonce
         names = self.names = fresh_module("tests")
@@ -57,7 +59,7 @@ class Bench:
             return ["result", nonce, "start", "broken", *told(error)[:2]]
         try:
             for name, kind, bases in found:
-                if name == entry or not (name in names or hasattr(builtins, name)):
+                if name in own or not (name in names or hasattr(builtins, name)):
                     names[name] = self._stand_in(name, kind, bases)
         except BaseException as error:  # noqa: BLE001 - the candidate's doing: it was asked for values
             return ["result", nonce, "start", "unbound", *told(error)[:2]]
