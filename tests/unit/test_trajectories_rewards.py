@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from schemas.code import CodeContract, CodeTests
 from schemas.contract import AnswerContract
 from udfs.grading import VERIFIER, VERSION
+from udfs.sandbox.sandbox import SandboxUnavailableError, default_sandbox
 from udfs.trajectories.rewards import KNOWN_VERDICTS, UNKNOWN_VERDICTS, grade_response, outcome_of, reward_fault
 
 NUMBER = AnswerContract(type="number", gold="42").canonical()
@@ -92,3 +94,34 @@ def test_failures_are_named_in_the_flags_and_runs_differ_by_contract():
 )
 def test_reward_sanity(value, verdict, fault):
     assert reward_fault(value, verdict) == fault
+
+
+DOUBLE = CodeContract(
+    tests=CodeTests(kind="call", entry_point="double", inputs=("[1]", "[-3]"), outputs=("2", "-6"), public=(0,)), prompt="Double a number."
+).canonical()
+
+
+@pytest.mark.parametrize(
+    ("contract", "response", "failure", "verdict", "outcome"),
+    [
+        pytest.param(DOUBLE, "```python\ndef double(x):\n    return 2 * x\n```", None, "correct", 1.0, id="solved"),
+        pytest.param(DOUBLE, "```python\ndef double(x):\n    return x\n```", None, "incorrect", 0.0, id="wrong: the candidate's fault"),
+        pytest.param(DOUBLE, "I do not know.", None, "unparsable_pred", 0.0, id="no program: the candidate's fault"),
+        pytest.param(DOUBLE, None, "engine_dead", "error", None, id="the infrastructure's fault"),
+        pytest.param(DOUBLE.replace('"kind":"call"', '"kind":"none"'), "x", None, "unparsable_gold", None, id="a broken contract is ours"),
+    ],
+)
+def test_a_contract_of_code_is_tried_in_the_sandbox(contract, response, failure, verdict, outcome):
+    try:
+        default_sandbox()
+    except SandboxUnavailableError as error:
+        pytest.skip(str(error))
+    rows = grade_response(contract, response, failure)
+    assert [row.reward_name for row in rows] == ["format", "rules", "public_tests", "hidden_tests", "outcome"]
+    assert (rows[-1].verdict, outcome_of(rows)) == (verdict, outcome)
+    assert failure is None or {row.flags for row in rows} == {(failure,)}
+
+
+def test_no_answer_contract_is_taken_for_one_of_code():
+    quoting = AnswerContract(type="text", gold='{"tests":{"kind":"call"}}')
+    assert [row.reward_name for row in grade_response(quoting.canonical(), 'Answer: {"tests":{"kind":"call"}}', None)] == ["correct"]

@@ -1,6 +1,6 @@
 """The rewards of one response: every component a row of its own, and exactly one that is the outcome.
 
-A contract without a rule of form has one component, ``correct``, and it is the outcome. A contract with one (a
+A contract of code (``schemas.code``) has the rows of ``udfs.coding.rewards``. A contract without a rule of form has one component, ``correct``, and it is the outcome. A contract with one (a
 format-constraint task) has three: ``correct`` and ``format`` as measured (weight 0), and ``outcome`` = their product
 (weight 1). A product and not a sum of halves, because half a reward for the right form around any answer can be earned
 without knowing anything; the task is solved when the answer is right *and* its form is.
@@ -12,7 +12,7 @@ did gives 0 with its verdict. Where one factor of a product is unknown, the prod
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
@@ -22,6 +22,9 @@ from udfs.grading import VERIFIER, VERSION, Grade, grade, grade_format
 
 #: Lowest and highest value that any of our verifiers declares.
 REWARD_RANGE = (0.0, 1.0)
+
+#: Stands in the canonical JSON of every code contract and, as a key, in that of no answer contract.
+CODE_MARK = '"tests":{'
 
 #: Verdicts that are nobody's answer: their value is always null.
 UNKNOWN_VERDICTS = frozenset({"unparsable_gold", "error", "skipped"})
@@ -68,10 +71,12 @@ def grade_response(contract: str | None, response: str | None, failure: str | No
     """All reward rows of one trajectory, the outcome last.
 
     Args:
-        contract: canonical JSON of the prompt's answer contract; None where the prompt is unknown.
+        contract: canonical JSON of the prompt's contract, of an answer or of code; None where the prompt is unknown.
         response: the candidate's text; None where there is none.
         failure: failure class of the trajectory; where there is one, nothing is graded.
     """
+    if contract is not None and CODE_MARK in contract:
+        return _grade_code(contract, response, failure)
     parsed, broken = _parse(contract)
     if failure is not None or response is None:
         unknown = _Mark("error", None, None, (failure or "no_response",))
@@ -80,6 +85,15 @@ def grade_response(contract: str | None, response: str | None, failure: str | No
         return _rows(contract, None, broken, None)
     form = grade_format(parsed, response) if parsed.format is not None else None
     return _rows(contract, parsed, _mark(grade(parsed, response)), None if form is None else _mark(form))
+
+
+def _grade_code(contract: str, response: str | None, failure: str | None) -> list[Reward]:
+    """Rows of a program: it runs in the sandbox of this process."""
+    from udfs.coding.rewards import grade_code  # imports this module
+
+    if failure is None:
+        return grade_code(contract, response)
+    return [replace(row, flags=(failure,)) for row in grade_code(contract, None)]
 
 
 def outcome_of(rewards: list[Reward]) -> float | None:
