@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from schemas.contract import AnswerContract
-from udfs.grading import grade
+from udfs.admission.self_test import self_test
+from udfs.grading import grade, pool
 from udfs.grading.grader import gold_is_sound
 
 
@@ -173,6 +174,40 @@ def test_a_gold_that_its_own_grader_does_not_accept_gives_null(kind, gold):
 def test_a_unit_that_contradicts_the_contract_makes_the_gold_unsound():
     assert not gold_is_sound(AnswerContract(type="expression", gold=r"5\text{ m}", unit="km"))
     assert gold_is_sound(AnswerContract(type="expression", gold=r"5\text{ km}", unit="km"))
+
+
+SOUND = [
+    r"\frac{1}{2}, 1", r"(-\infty, 0) \cup (0, \infty)", r"y = -\frac{1}{4} x^2", r"\{-1, 0\}", r"5 \text{ and } 7", r"(0,9) \cup (9,36)", r"\emptyset", r"1 \frac{1}{2}", r"x \in [-2,7]", "3:5",
+    r"10:30 \text{ p.m.}", r"6.5\%", r"0.\overline{12}", "12_{3}", r"\sqrt[3]{2}", r"k \neq 0", "(3, -1), (2, 5)", r"\lfloor x \rfloor", "-2 < x < 3", r"60^\circ, 120^\circ", r"\tan 3x", "1,008,016",
+    r"\binom{n}{2}", r"0.5 \text{ liters}", r"\left[-\frac{\pi}{2}, \frac{\pi}{2}\right]", r"\infty", r"-\infty", r"\text{June 20}", r"\pm 2", "f(x)=x+1", "(x,y)=(1,2)", "x=1, y=2", r"\theta = \frac{\pi}{4}",
+    r"\cos\theta + i \sin\theta", r"e^{i\pi/3}", r"\mathbb{R}", r"25 \pi \text{ square inches}", r"x=\pm\sqrt{2}", r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}, \begin{pmatrix} 3 \\ 4 \end{pmatrix}", "a_1",
+    r"x < -1 \text{ or } x > 5", "|x-2|", r"90^{\circ}", r"15^\circ \text{C}", r"1, 2, \ldots, 10", r"9.8 \, \mathrm{m/s^2}", r"\frac{dy}{dx} = 2x", r"\langle 1, 2, 3 \rangle", r"\{x \mid x > 2\}",
+    r"\{ x \in \mathbb{R} : x \neq 1 \}", r"\mathbb{R} \setminus \{0\}", r"\sqrt{17}\text{ units}", "O(n^2)", r"6.02 \times 10^{23}",
+]  # fmt: skip
+
+
+def test_golds_of_many_notations_are_sound_and_no_process_is_asked(monkeypatch):
+    monkeypatch.setattr(pool, "ask", lambda *_: pytest.fail("asked"))
+    contracts = [AnswerContract(type="expression", gold=gold) for gold in SOUND]
+    assert [c.gold for c in contracts if not gold_is_sound(c) or grade(c, f"\\boxed{{{c.gold}}}").verdict != YES] == []
+    # ... and of these none is another, but for those that say the same
+    same = {
+        frozenset(pair) for pair in (("(x,y)=(1,2)", "x=1, y=2"), (SOUND[1], "k \\neq 0"), (SOUND[1], SOUND[-4]), ("k \\neq 0", SOUND[-4]))
+    }
+    accepted = {frozenset((c.gold, other)) for c in contracts for other in SOUND if other != c.gold and grade(c, other).reward != 0.0}
+    assert accepted == same
+
+
+def test_admission_tries_mathematics_in_its_own_spellings():
+    for kind, gold in (
+        ("expression", "p - q"),
+        ("set", r"\{1, 2\}"),
+        ("interval", "[0,1)"),
+        ("list", "3, 5, 7"),
+        ("expression", r"\text{Evelyn}"),
+    ):
+        found = self_test(AnswerContract(type=kind, gold=gold), gold)
+        assert (found.refused, found.accepted) == (None, None)
 
 
 @pytest.mark.parametrize(

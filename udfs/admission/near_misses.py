@@ -165,7 +165,12 @@ def near_misses(contract: AnswerContract, *, others: Sequence[str] = (), seed: s
     gold = parse_gold(contract.gold, contract.unit) if contract.type == "number" else None
     kept: dict[str, None] = {}
     for text in made:
-        if not text.strip() or _is_respelling(contract, text) or (gold is not None and _zero_twin(gold.value, text)):
+        if (
+            not text.strip()
+            or text == contract.gold
+            or _is_respelling(contract, text)
+            or (gold is not None and _zero_twin(gold.value, text))
+        ):
             continue
         kept.setdefault(text)
         if len(kept) == limit:

@@ -9,6 +9,7 @@ from schemas.contract import AnswerContract
 from udfs.admission.near_misses import near_misses
 from udfs.grading import grade
 from udfs.grading.dates import parse_date
+from udfs.grading.maths import TYPES
 from udfs.grading.texts import is_code_like
 
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")
@@ -30,7 +31,7 @@ def rewritings(contract: AnswerContract) -> tuple[str, ...]:
 
     Args:
         contract: number (with unit, with a decimal zero), date (three formats), text (quoted, with other white space and case where it is no
-            code) or choice (letter forms and the option's text).
+            code), choice (letter forms and the option's text) or mathematics (boxed, between dollar signs).
     """
     gold = contract.gold
     made = [gold, f"Answer: {gold}", f"  {gold} "]
@@ -50,6 +51,8 @@ def rewritings(contract: AnswerContract) -> tuple[str, ...]:
         if len(gold) == 1 and 0 <= ord(gold) - 65 < len(contract.options):
             text = contract.options[ord(gold) - 65]
             made += [f"{gold}. {text}", text]
+    elif contract.type in TYPES:  # case carries meaning
+        made += [f"\\boxed{{{gold}}}", f"${gold}$."]
     else:
         made.append(f"`{gold}`")
         if not is_code_like(gold):

@@ -20,6 +20,7 @@ from udfs.grading.scalars import Rules, rational, same_scalar
 
 #: Most items of a collection that are compared each with each.
 MAX_ITEMS = 64
+_INFINITE: tuple[Node, ...] = (("sym", "infty"), ("neg", ("sym", "infty")))
 _TUPLES = frozenset({"tuple", "angle", "column"})
 
 
@@ -181,6 +182,8 @@ def _same_relation(gold: Node, answer: Node, rules: Rules) -> bool | None:
     factor = proportional(a[0], b[0])
     if factor is not None:
         return factor > 0 or a[1] in ("=", "!=")
+    if names_of(gold) != names_of(answer):
+        return False
     return None if any(key[0] in (OPAQUE, PRIME) for m in (*a[0], *b[0]) for key, _ in m) else False
 
 
@@ -240,8 +243,8 @@ def same(gold: Node, answer: Node, rules: Rules) -> bool | None:
     if gold[0] == answer[0] == "num" and not (rules.tolerance or rules.unit):
         return bool(gold[1] == answer[1])
     gold, answer = spread(gold), spread(answer)
-    if gold == answer and gold[0] not in ("list", "seq", "rel"):
-        return same_scalar(gold, answer, rules) if gold[0] not in ("text", "matrix", "dots", "such") and gold != ("sym", "infty") else True
+    if gold in _INFINITE or answer in _INFINITE or "dots" in (gold[0], answer[0]):
+        return gold == answer
     # A pair is an interval only beside a region that is one for certain.
     a, b = region(gold, pairs=False), region(answer, pairs=False)
     if a is not None or b is not None:
@@ -261,9 +264,11 @@ def same(gold: Node, answer: Node, rules: Rules) -> bool | None:
         if [len(row) for row in gold[1]] != [len(row) for row in answer[1]]:
             return False
         return _in_order(tuple(x for row in gold[1] for x in row), tuple(x for row in answer[1] for x in row), rules)
+    if gold == answer and gold[0] in ("text", "such"):
+        return True
     if "text" in (gold[0], answer[0]) or (left is None) != (right is None) or a is not None or b is not None:
         return False
-    if "matrix" in (gold[0], answer[0]) or ("sym", "infty") in (gold, answer, ("neg", gold), ("neg", answer)):
+    if "matrix" in (gold[0], answer[0]):
         return False
     decided = same_scalar(gold, answer, rules)
     return False if decided is None and not rules.tolerance and differ(gold, answer) else decided
