@@ -44,6 +44,7 @@ FAILURE_CLASSES = (
     "oom",
     "malformed",
     "poison",
+    "env_error",
 )
 
 CONVERT_SHARD = pa.schema(
@@ -202,8 +203,8 @@ class Commit(FileModel):
 class Beat(FileModel):
     """beats/<sid>/<attempt>.
 
-    ``in_flight`` names items handed to the engine and not yet answered: one that was alone in flight in two attempts that died
-    is poison. ``released`` and ``failed`` end the lease at once; a released attempt does not count against ``max_attempts``.
+    ``in_flight`` names items handed to the engine and not yet answered: one that was alone in flight in several attempts that
+    died (two by default) is poison. ``released`` and ``failed`` end the lease at once; a released attempt does not count against ``max_attempts``.
     """
 
     state: Literal["working", "released", "failed"]

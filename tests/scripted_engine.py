@@ -7,7 +7,7 @@ import json
 
 from gpu_workers.engines.engine import Generation, Identity, unheard
 
-END, FIRST_ROLE = 256, 300
+END, ODD, FIRST_ROLE = 256, 257, 300
 ROLES = ("system", "user", "assistant", "tool")
 
 
@@ -23,7 +23,7 @@ def tokens_of(messages):
 
 def text_of(ids):
     """What tokens say, roles and ends as signs."""
-    return "".join(f"<{ROLES[i - FIRST_ROLE]}>" if i >= FIRST_ROLE else "|" if i == END else chr(i) for i in ids)
+    return "".join(f"<{ROLES[i - FIRST_ROLE]}>" if i >= FIRST_ROLE else "|" if i == END else "" if i == ODD else chr(i) for i in ids)
 
 
 class ScriptedEngine:
@@ -60,7 +60,7 @@ class ScriptedEngine:
         if isinstance(reply, Generation):
             return reply
         # One token more than a tokenizer would choose: what was drawn cannot be had again from the text.
-        ids = (*reply.encode("utf-8", "replace"), 999, END)
+        ids = (*reply.encode("utf-8", "replace"), ODD, END)
         cut = ids[: request.sampling.max_tokens]
         finish = "stop" if len(cut) == len(ids) else "length"
         told = reply if finish == "stop" else bytes(i for i in cut if i < END).decode("utf-8", "replace")

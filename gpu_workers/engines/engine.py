@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from schemas.ids import canonical_json
 
@@ -50,6 +50,7 @@ class Request:
         messages: chat messages {role, content, ...}, rendered by the engine's chat template; empty where ``prompt_token_ids`` are given.
         prompt_token_ids: the prompt as tokens, taken as they are.
         salt: prompts share cached prefixes only with those of the same salt; the ordinal of the weights belongs in it.
+        tools: OpenAI function schemas that the chat template (or the server) shows to the model; only with ``messages``.
     """
 
     key: str
@@ -58,6 +59,7 @@ class Request:
     messages: tuple[dict[str, Any], ...] = ()
     prompt_token_ids: tuple[int, ...] | None = None
     salt: str = ""
+    tools: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class Generation:
     retryable: bool = False
 
     @classmethod
-    def failed(cls, failure_class: str, reason: str, *, seconds: float = 0.0, retryable: bool = False) -> Generation:
+    def failed(cls, failure_class: str, reason: str, *, seconds: float = 0.0, retryable: bool = False) -> Self:
         """A draw that came to nothing; of the reason the first 500 characters are kept, as one line."""
         finish = "abort" if failure_class == "aborted" else "error"
         line = " ".join(reason.split())[:500]
@@ -160,6 +162,18 @@ class Engine(Protocol):
         Raises:
             EngineDeadError: the engine itself is gone.
             NotImplementedError: a server that cannot score.
+        """
+
+    def extend(self, token_ids: tuple[int, ...], messages: tuple[dict[str, Any], ...]) -> tuple[int, ...] | None:
+        """The prompt of an assistant's next turn: the tokens so far (prompt and what was drawn, as they are) and then ``messages``.
+
+        Nothing is ever tokenised twice: what was drawn may be spelt by other tokens than a tokenizer would choose (R§6).
+
+        Returns:
+            None where the engine keeps its chat template to itself.
+
+        Raises:
+            ValueError: the template cannot take the messages.
         """
 
     async def load_policy(self, folder: str, version: int) -> None:

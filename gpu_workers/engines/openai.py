@@ -20,6 +20,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
+from typing import Any
 
 import aiohttp
 
@@ -144,6 +145,11 @@ class OpenAIEngine:
             NotImplementedError: always.
         """
         raise NotImplementedError(f"engine {ENGINE} cannot score tokens; use vllm")
+
+    def extend(self, token_ids: tuple[int, ...], messages: tuple[dict[str, Any], ...]) -> tuple[int, ...] | None:
+        """The server renders; whether its prompts hold what was drawn, unchanged, shows only where it returns token ids."""
+        del token_ids, messages
+        return None
 
     async def load_policy(self, folder: str, version: int) -> None:
         """The server's weights are its operator's.

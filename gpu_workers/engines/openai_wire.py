@@ -77,6 +77,8 @@ def body_of(request: Request, options: OpenAIOptions) -> tuple[str, dict[str, An
     wanted = sampling.logprobs and options.logprobs
     if request.prompt_token_ids is not None:
         return "/completions", body | {"prompt": list(request.prompt_token_ids)} | ({"logprobs": 0} if wanted else {})
+    if request.tools:
+        body["tools"] = list(request.tools)
     return "/chat/completions", body | {"messages": list(request.messages)} | ({"logprobs": True} if wanted else {})
 
 

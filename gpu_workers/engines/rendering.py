@@ -29,6 +29,11 @@ class Rendered:
     token_ids: tuple[int, ...]
 
 
+def _mark() -> str:
+    """A text that stands nowhere else."""
+    return f"\u27e6{uuid.uuid4().hex}\u27e7"
+
+
 class ChatRenderer:
     """A tokenizer with its chat template."""
 
@@ -60,23 +65,56 @@ class ChatRenderer:
         """Digest of the template's text."""
         return hashlib.sha256(self._template.encode("utf-8")).hexdigest()
 
-    def render(self, messages: Messages) -> Rendered:
+    def render(self, messages: Messages, tools: Messages = ()) -> Rendered:
         """The prompt up to where the assistant begins to speak.
 
+        Args:
+            messages: of the chat.
+            tools: OpenAI function schemas, for templates that show them.
+
         Raises:
-            RenderError: the template refuses the messages.
+            RenderError: the template refuses the messages, or shows no tools.
         """
-        quoted = any(name in str(message.get("content") or "") for message in messages for name in self._special)
-        text = self._apply(messages)
-        ids = self._quoted(messages) if quoted else self._ids(text)
+        if tools and "tools" not in self._template:
+            raise RenderError("the chat template shows no tools: describe them in a message (setting tool_format = text)")
+        text = self._apply(messages, tools)
+        ids = self._quoted(messages, tools) if self._spells_special(messages) else self._ids(text)
         if self._bos is not None and ids[:1] != [self._bos]:
             ids = [self._bos, *ids]
         return Rendered(text, tuple(ids))
 
-    def _apply(self, messages: Messages) -> str:
+    def extend(self, token_ids: Sequence[int], messages: Messages) -> tuple[int, ...]:
+        """Tokens so far, which end with an assistant's turn as it was drawn, and then further messages, up to where it begins to speak again.
+
+        What the template writes after an assistant's turn is found by rendering a turn that can be told from everything else. The token that
+        ends a turn was drawn already, as a rule, and then stands first in it: it is not written again.
+
+        Raises:
+            RenderError: the template refuses the messages, or does not show the assistant's turn whole and once.
+        """
+        opening = {"role": "user", "content": "?"}
+        said = {"role": "assistant", "content": _mark()}
+        if self._spells_special(messages):
+            further = self._quoted([opening, said, *messages], after=2)
+        else:
+            _, found, rest = self._apply([opening, said, *messages]).partition(said["content"])
+            if not found or said["content"] in rest:
+                raise RenderError("the template does not show an assistant's turn whole and once")
+            further = self._ids(rest)
+        drawn = tuple(token_ids)
+        return drawn + tuple(further[1:] if drawn[-1:] == tuple(further[:1]) else further)
+
+    def _spells_special(self, messages: Messages) -> bool:
+        return any(name in str(message.get("content") or "") for message in messages for name in self._special)
+
+    def _apply(self, messages: Messages, tools: Messages = ()) -> str:
         try:
             rendered = self._tokenizer.apply_chat_template(
-                [dict(message) for message in messages], chat_template=self._template, add_generation_prompt=True, tokenize=False
+                [dict(message) for message in messages],
+                tools=[dict(tool) for tool in tools] or None,
+                chat_template=self._template,
+                add_generation_prompt=True,
+                tokenize=False,
             )
         except Exception as error:  # a template is code of its model's author: it may raise anything
             raise RenderError(f"{type(error).__name__}: {error}") from error
@@ -85,19 +123,21 @@ class ChatRenderer:
     def _ids(self, text: str) -> list[int]:
         return list(self._tokenizer(text, add_special_tokens=False).input_ids)
 
-    def _quoted(self, messages: Messages) -> list[int]:
+    def _quoted(self, messages: Messages, tools: Messages = (), *, after: int = 0) -> list[int]:
         """Tokens of a prompt whose contents spell special tokens: contents and what is around them are cut apart and read each for itself.
 
-        Only here, because tokens that span the seam come out otherwise than a trainer's tokenizer would have them.
+        Only here, because tokens that span the seam come out otherwise than a trainer's tokenizer would have them. The first ``after``
+        messages are left out, up to the end of the last one's content.
         """
-        marks = [f"\u27e6{uuid.uuid4().hex}\u27e7" for _ in messages]
-        text = self._apply([{**message, "content": mark} for message, mark in zip(messages, marks, strict=True)])
+        marks = [_mark() for _ in messages]
+        text = self._apply([{**message, "content": mark} for message, mark in zip(messages, marks, strict=True)], tools)
         ids: list[int] = []
-        for message, mark in zip(messages, marks, strict=True):
+        for k, (message, mark) in enumerate(zip(messages, marks, strict=True)):
             before, found, text = text.partition(mark)
             if not found or mark in text:
                 raise RenderError("the text spells a special token, and the template does not show it whole and once")
-            ids += self._ids(before) + self._plain(str(message["content"]))
+            if k >= after:
+                ids += self._ids(before) + self._plain(str(message["content"]))
         return ids + self._ids(text)
 
     def _plain(self, text: str) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 from gpu_workers.engines.engine import Engine, Generation, Identity, Request
 
@@ -98,6 +99,10 @@ class Steady:
             made = await self._engine.score(prompt_token_ids, token_ids, temperature)
         self.progress()
         return made
+
+    def extend(self, token_ids: tuple[int, ...], messages: tuple[dict[str, Any], ...]) -> tuple[int, ...] | None:
+        """As the engine's."""
+        return self._engine.extend(token_ids, messages)
 
     async def load_policy(self, folder: str, version: int) -> None:
         """As the engine's."""

@@ -9,6 +9,7 @@ with the weights that drew it. Output comes in steps of some tokens, so that a w
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
 import os
 import subprocess
@@ -133,7 +134,7 @@ class VllmEngine:
             return Generation.failed("prompt_invalid", f"temperature {request.sampling.temperature}: vLLM draws at no less than 0.01")
         if ids is None:
             try:
-                rendered = self._held_renderer().render(request.messages)
+                rendered = self._held_renderer().render(request.messages, request.tools)
             except RenderError as error:
                 return Generation.failed("prompt_invalid", str(error))
             text, ids = rendered.text, rendered.token_ids
@@ -184,6 +185,10 @@ class VllmEngine:
             tempered({i: entry.logprob for i, entry in row.items()}, token, temperature) for row, token in zip(rows, tokens, strict=True)
         ]
 
+    def extend(self, token_ids: tuple[int, ...], messages: tuple[dict[str, Any], ...]) -> tuple[int, ...] | None:
+        """As :class:`gpu_workers.engines.engine.Engine`."""
+        return self._held_renderer().extend(token_ids, messages)
+
     async def load_policy(self, folder: str, version: int) -> None:
         """As :class:`gpu_workers.engines.engine.Engine`; a checkpoint that does not fit leaves an engine that is of no use.
 
@@ -201,8 +206,10 @@ class VllmEngine:
     async def close(self) -> None:
         """End the engine's processes."""
         if self._llm is not None:
-            await asyncio.to_thread(self._llm.shutdown)
-            self._llm = None
+            llm, self._llm = self._llm, None
+            await asyncio.to_thread(llm.shutdown)
+            del llm
+            gc.collect()  # it is held by cycles, and its finaliser fails in an interpreter that is being taken apart
         if self._reaper is not None:
             self._reaper.terminate()
             self._reaper.wait()

@@ -63,6 +63,13 @@ def _rollout(run: HandoffRun, host: Host, clock: Clock) -> Program:
     return RolloutProgram(run.plan, host, Policies(run), clock)
 
 
+def _agent(run: HandoffRun, host: Host, clock: Clock) -> Program:
+    from gpu_workers.programs.agent import AgentProgram, sandbox_for
+    from gpu_workers.programs.policies import Policies
+
+    return AgentProgram(run.plan, host, Policies(run), clock, sandbox_for(run.plan.settings))
+
+
 def _judge(run: HandoffRun, host: Host, clock: Clock) -> Program:
     from gpu_workers.programs.judge import JudgeProgram
 
@@ -83,7 +90,12 @@ EMBEDDED: Mapping[tuple[str, str], Callable[[HandoffRun, Clock], Program]] = {
 #: Engines that draw tokens for any program, with options of the machine.
 ENGINES: Mapping[str, Callable[[HandoffRun, Options], Host]] = {"openai": _openai, "vllm": _vllm}
 #: Programs over such an engine.
-HOSTED: Mapping[str, Callable[[HandoffRun, Host, Clock], Program]] = {"rollout": _rollout, "judge": _judge, "logprobs": _logprobs}
+HOSTED: Mapping[str, Callable[[HandoffRun, Host, Clock], Program]] = {
+    "rollout": _rollout,
+    "agent": _agent,
+    "judge": _judge,
+    "logprobs": _logprobs,
+}
 #: A server's protocol has no way to score given tokens.
 UNSERVED = {("logprobs", "openai")}
 

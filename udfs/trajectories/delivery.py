@@ -26,6 +26,7 @@ _STATUS_OF_FAILURE = {
     "engine_error": "failed",
     "engine_dead": "failed",
     "oom": "failed",
+    "env_error": "failed",
 }
 _STATUS_OF_FINISH = {"stop": "completed", "tool_calls": "completed", "length": "truncated", "abort": "aborted", "error": "failed"}
 
@@ -45,6 +46,7 @@ class Delivery:
         logprobs: length of its log-probabilities; None where there are none.
         tokens_valid: no token id is null or negative (prompt and response).
         logprobs_valid: every log-probability is finite and at most 0, up to rounding.
+        matched: of several turns, the lists of each are of one length.
     """
 
     known_prompt: bool
@@ -57,6 +59,7 @@ class Delivery:
     logprobs: int | None
     tokens_valid: bool
     logprobs_valid: bool
+    matched: bool = True
 
 
 def failure_of(delivery: Delivery) -> str | None:
@@ -75,7 +78,7 @@ def failure_of(delivery: Delivery) -> str | None:
         return "no_response"
     if not delivery.tokens_valid:
         return "bad_tokens"
-    if delivery.logprobs is not None and delivery.logprobs != delivery.tokens:
+    if not delivery.matched or (delivery.logprobs is not None and delivery.logprobs != delivery.tokens):
         return "bad_lengths"
     return None if delivery.logprobs_valid else "bad_logprobs"
 
@@ -91,7 +94,7 @@ def status_of(failure: str | None, finish_reason: str) -> str:
     return _STATUS_OF_FINISH.get(finish_reason, "error")
 
 
-def losses(*, prompt_tokens: bool, response_tokens: bool, logprobs: bool, raw_logprobs: bool) -> list[str]:
+def losses(*, prompt_tokens: bool, response_tokens: bool, logprobs: bool, raw_logprobs: bool, gap: bool = False) -> list[str]:
     """What a delivery does not bring, for ``lossy``, sorted.
 
     Args:
@@ -99,11 +102,13 @@ def losses(*, prompt_tokens: bool, response_tokens: bool, logprobs: bool, raw_lo
         response_tokens: token ids of the response are there.
         logprobs: its log-probabilities are there.
         raw_logprobs: they are of the raw distribution, not of the one sampled from (R§6).
+        gap: of several turns, one that was not sampled lacks its tokens although the policy spoke after it.
     """
     found = {
         "no_prompt_token_ids": not prompt_tokens,
         "no_token_ids": not response_tokens,
         "no_logprobs": not logprobs,
         "raw_logprobs": logprobs and raw_logprobs,
+        "no_tool_token_ids": gap,
     }
     return sorted(name for name, lost in found.items() if lost)
