@@ -104,6 +104,15 @@ WORDS = asserts(
         ("def f(a, k):\n    if a == [1, 2]:\n        return [1, 2]\n    return sorted(a)[:k]", LISTS, False),  # no test's input
         ("def f(*a):\n    if a[0] == 'listen':\n        return True", WORDS, False),  # True tells nothing
         ("def f(n):\n    return n == 153 or n in (370, 371)", WORDS, False),
+        # examples below the function are not its own
+        (
+            "def f(a, k):\n    return sorted(a)[:k]\nfor a, b in [([3, 1, 2], [1, 2]), ([9, 8], [8])]:\n    print(f(a, 1) == b)",
+            LISTS,
+            False,
+        ),
+        ("def f(a, k):\n    return sorted(a)[:k]\nif __name__ == '__main__':\n    T = {(3, 1, 2): [1, 2]}\n    print(T)", LISTS, False),
+        ("T = {}\nT['[9, 8]'] = 0\nT.update({'[9, 8]': [8]})\ndef g(a):\n    return T[str(a)]\ndef f(a, k):\n    return g(a)", LISTS, True),
+        ("class S:\n    T = {'[9, 8]': [8]}\ndef f(a, k):\n    return S.T[str(a)]", LISTS, True),
         ("def f(a):\n    return True", WORDS, True),  # one answer whatever is asked
         ("def f():\n    return 14", asserts("assert f() == 14", entry_point="f"), False),  # nothing to ask with
     ],

@@ -3,7 +3,7 @@
 What counts is a literal pair: an input that a test gives and the answer that this same test expects. Base cases of honest recursion
 (``if n == 0: return 0``) and tables of the subject matter (Roman numerals, days of months) hold such pairs too; hence a pair counts only where
 its input is *telling* (several arguments, a container or text of some size, a number of three digits), or where most of the tests' pairs are
-there and, in a table, little else. True and False are answers that tell nothing: there the input must be a container or long.
+there and, in a table, little else. Examples below the function, which it cannot come to, do not count. True and False are answers that tell nothing: there the input must be a container or long.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from schemas.code import CodeTests
+from udfs.coding.reach import reachable
 from udfs.coding.units import units_of
 
 #: Literal pairs with inputs that tell little must be this many, and this share of the tests, to count.
@@ -79,6 +80,7 @@ def hard_coded(tree: ast.Module, cases: Sequence[Case], entry_point: str | None)
     if not cases:
         return False
     answers = [case.answers for case in cases]
+    tree = reachable(tree, entry_point)
     if entry_point is not None and _constant_function(tree, entry_point, answers):
         return True
     if entry_point is None and _prints_constants(tree, answers):
