@@ -7,6 +7,7 @@ import struct
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -174,6 +175,33 @@ def test_only_the_standard_library_can_be_imported(sandbox: Sandbox):
     found, path = reported(sandbox, code)
     assert found == []
     assert not [part for part in path if "packages" in part or part in {"", "."}]
+
+
+@pytest.mark.parametrize("tier", ["A", "B"])
+def test_paths_that_were_asked_for_can_be_read_and_nothing_else(tier: str):
+    of_tier(tier)
+    root = Path(__file__).resolve().parents[2]
+    opened = Sandbox.probe(tiers=(tier,), ro_paths=(str(root / "schemas"),))
+    code = f"""
+import sys; sys.path.insert(0, {str(root / "schemas")!r})
+import ids
+def write(): open({str(root / "schemas/new.py")!r}, 'w')
+def read(): open({str(root / "README.md")!r})
+failed = []
+for action in (write, read):
+    try: action()
+    except OSError: failed.append(action.__name__)
+report([ids.__file__, os.listdir({str(root)!r}), failed])"""
+    assert reported(opened, code) == [str(root / "schemas/ids.py"), ["schemas"], ["write", "read"]]
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [("/no/such", "and there"), ("usr", "absolute"), ("/tmp", "of its own"), ("/proc/self", "of its own")],  # noqa: S108
+)
+def test_paths_that_cannot_be_shown_are_refused(path: str, reason: str):
+    with pytest.raises(ValueError, match=reason):
+        Sandbox.probe(ro_paths=(path,))
 
 
 def test_figures(sandbox: Sandbox):

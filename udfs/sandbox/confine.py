@@ -88,7 +88,7 @@ def _confine(run: Run) -> None:
     import ctypes
 
     house, box = run.house, run.box.path
-    shown = [str(house.place / "root")] if house.staged else house.shown
+    shown = [str(house.place / "root"), *house.shown] if house.staged else house.shown
     landlock.restrict([*SYSTEM, *shown], [str(box)], DEVICES)
     alone = run.user is not None or landlock.abi() >= SCOPES_SIGNALS
     code = seccomp.program(kernel.MACHINE, own_namespaces=False, signals=alone)

@@ -63,7 +63,7 @@ def restrict(readable: Iterable[str], writable: Iterable[str], devices: Iterable
 def _allow(ruleset: int, path: str, rights: int) -> None:
     try:
         fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):  # what cannot be reached needs no leave
         return
     try:
         if not stat.S_ISDIR(os.fstat(fd).st_mode):

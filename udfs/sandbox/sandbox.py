@@ -31,6 +31,7 @@ import signal
 import struct
 import threading
 import time
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -79,9 +80,15 @@ class Sandbox:
             tiers: those to try, best first.
 
         Raises:
+            ValueError: a path of ``ro_paths`` is relative or missing.
             SandboxUnavailableError: only tier D is left and it was not allowed.
         """
         tiers = (*tiers, "D") if allow_weaker and "D" not in tiers else tiers
+        for path in ro_paths:
+            if not Path(path).is_absolute() or not Path(path).exists():
+                raise ValueError(f"a path that programs may read must be absolute and there: {path}")
+            if Path(path).parts[:2] in {("/", name) for name in ("tmp", "box", "dev", "proc")}:
+                raise ValueError(f"a program has folders of its own there, which would cover it: {path}")
         launcher = Launcher(ro_paths, shutil.which("bwrap"))
         reasons = []
         for tier in tiers:
