@@ -22,8 +22,9 @@ from udfs.coding.units import units_of
 #: Literal pairs with inputs that tell little must be this many, and this share of the tests, to count.
 MIN_PAIRS = 2
 SHARE = 0.6
-#: Tests that are looked at; a longer list is cut.
+#: Tests that are looked at, and code points of each; nobody writes down a longer one.
 MAX_CASES = 200
+MAX_TEXT = 4096
 
 #: Literals that are compared with, and the literal that follows.
 _Pair = tuple[tuple[str, ...], str]
@@ -48,14 +49,15 @@ class Case:
     arguments: tuple[str, ...]
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=64)
 def known_cases(tests: CodeTests) -> tuple[Case, ...]:
     """The tests of a contract whose input and answer are literals."""
     cases: list[Case] = []
+    texts = [(given, wanted) for given, wanted in zip(tests.inputs, tests.outputs, strict=True) if len(given) + len(wanted) <= MAX_TEXT]
     if tests.kind == "stdin":
-        cases = [_text_case(given, wanted) for given, wanted in zip(tests.inputs, tests.outputs, strict=True)]
+        cases = [_text_case(given, wanted) for given, wanted in texts[:MAX_CASES]]
     elif tests.kind == "call":
-        for given, wanted in zip(tests.inputs, tests.outputs, strict=True):
+        for given, wanted in texts[:MAX_CASES]:
             read = json.loads if tests.encoding == "json" else ast.literal_eval
             try:
                 cases.append(_value_case(list(read(given)), read(wanted)))

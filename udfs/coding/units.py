@@ -36,7 +36,7 @@ class Units:
     shadows: tuple[str, ...]
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=64)
 def units_of(tests: CodeTests) -> Units:
     """Take tests of kind ``assert`` apart.
 
