@@ -66,10 +66,11 @@ VLLM ?= cpu
 setup-vllm: ## the environment of the vLLM engine, in the cache (7 GB, some minutes); VLLM=gpu on a machine with GPUs
 	@sh .ci/vllm.sh $(VLLM) $(PYTHON)
 
-# A pytest run of its own: the main environment has no vLLM, and this one no Spark. What vLLM itself warns of is not ours.
+# A pytest run of its own: the main environment has no vLLM, and this one no Spark. What vLLM itself warns of is not ours. One process
+# less for each engine, and threads that wait asleep: on two cores those that spin keep the others from working.
 test-vllm: ## tests of workers with the vLLM engine on a real and a random model, on CPU
 	@if python=$$(sh .ci/vllm.sh $(VLLM) $(PYTHON) | tail -n 1) && [ -n "$$python" ]; then \
-	    $$python -m pytest tests/vllm --confcutdir=tests/vllm -W default -p no:cacheprovider; \
+	    VLLM_ENABLE_V1_MULTIPROCESSING=0 OMP_WAIT_POLICY=passive $$python -m pytest tests/vllm --confcutdir=tests/vllm -W default -p no:cacheprovider; \
 	else echo "test-vllm skipped: the environment of vLLM could not be built here (see above)"; fi
 
 lock-vllm: ## resolve anew what the environments of vLLM hold
