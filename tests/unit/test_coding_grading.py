@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
+from jobs.bundle import build
 from tests.coding_tasks import asserts, contract, run, whats
+from udfs.coding.link import _program
 
 #: name -> (program, tests): all of them pass in one process.
 HONEST = {
@@ -230,3 +235,17 @@ def test_a_program_cannot_reach_into_what_a_test_hands_it():
         )
         == ["passed"] * 3
     )
+
+
+def test_what_runs_inside_is_found_in_the_zip_too(tmp_path):
+    build(tmp_path / "verilake.zip")
+    code = "from udfs.coding.link import _program; import udfs; print('verilake.zip' in udfs.__file__, sorted(_program('tests')), len(_program('candidate')['program.py']))"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        env={"PYTHONPATH": str(tmp_path / "verilake.zip")},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["True", "['program.bin',", "'program.py',", "'start.py']", str(len(_program("candidate")["program.py"]))]
