@@ -74,7 +74,7 @@ class ShardWork:
         items = self._open_items()
         history = deaths(self._run, self._sid, self._earlier())
         poison = history.poison()
-        self._fail([item for item in items if item[self._key] in poison], "poison", "alone in flight when two attempts died")
+        self._fail([item for item in items if item[self._key] in poison], "poison", f"alone in flight when {history.enough} attempts died")
         items = [item for item in items if item[self._key] not in poison]
         suspects = history.suspects(item[self._key] for item in items)
         named = {key for rank in suspects for key in rank}

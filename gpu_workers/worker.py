@@ -145,7 +145,8 @@ class Worker:
                 lease.end("released", "already committed")
                 return
             outcome = shard.give_up(*self._why(lease.sid, before)) if exhausted else shard.work()
-            lease.end("released" if outcome == "released" else "working")
+            # One that came second did not die either: no item is to blame.
+            lease.end("working" if outcome == "committed" else "released")
         except EngineDeadError as error:
             self._engine_died(lease, error)
             raise

@@ -37,6 +37,14 @@ def _alive(pid: int) -> bool:
     return True
 
 
+def _paused(pid: int) -> bool:
+    """Whether a process is stopped by a signal; where nobody can tell (not Linux), it is not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()[0] in "Tt"
+    except (OSError, IndexError):
+        return False
+
+
 def last_sign(run: HandoffRun, sid: str, attempt: int) -> float | None:
     """When the attempt last showed life, by the store's clock (seconds)."""
     signs = [t for t in (run.store.mtime(beat_name(sid, attempt)), run.store.mtime(claim_name(sid, attempt))) if t is not None]
@@ -69,10 +77,11 @@ def was_released(beat: Beat | None) -> bool:
 class Deaths:
     """Which items were in flight when attempts at a shard died.
 
-    One item alone in flight in two deaths is poison. Items in flight in two deaths together with others, or all of them where two
-    deaths named none, are suspects: tried apart from the rest, in groups smaller than before, each further death tells more.
+    One item alone in flight in ``enough`` deaths is poison. Items in flight in two deaths together with others, or all of them where
+    two deaths named none, are suspects: tried apart from the rest, in groups smaller than before, each further death tells more.
     """
 
+    enough: int = 2
     named: Counter[str] = field(default_factory=Counter)
     alone: Counter[str] = field(default_factory=Counter)
     unnamed: int = 0
@@ -86,7 +95,7 @@ class Deaths:
 
     def poison(self) -> set[str]:
         """Items that are to blame."""
-        return {key for key, number in self.alone.items() if number >= 2}
+        return {key for key, number in self.alone.items() if number >= self.enough}
 
     def suspects(self, keys: Iterable[str]) -> list[list[str]]:
         """Those of ``keys`` that are to be tried apart, by how many deaths point at them, the least suspect first."""
@@ -102,7 +111,7 @@ class Deaths:
         Each can happen only so often as there are items, so that a shard cannot be attempted for ever.
         """
         ranks = {self.named[key] for key in in_flight}
-        if len(in_flight) == 1 and self.alone[next(iter(in_flight))] == 1:
+        if len(in_flight) == 1 and self.alone[next(iter(in_flight))] == self.enough - 1:
             return True
         if any(self.unnamed + rank == 1 for rank in ranks):
             return True
@@ -111,18 +120,29 @@ class Deaths:
         return min(ranks) == 0 or set(in_flight) < {key for key, rank in self.named.items() if rank in ranks}
 
 
+def enough_deaths(run: HandoffRun) -> int:
+    """Deaths with an item alone in flight that make it poison: two by default, more where ``max_attempts`` allows for preemption."""
+    return max(2, run.plan.max_attempts - 1)
+
+
 def deaths(run: HandoffRun, sid: str, attempts: Sequence[int]) -> Deaths:
     """What the deaths among these ended attempts point at; one that was refused, or gave up on the shard's files, died of nothing."""
-    found, refused = Deaths(), run.quarantined(sid)
+    found, refused = Deaths(enough_deaths(run)), run.quarantined(sid)
     for attempt in attempts:
         beat = run.beat(sid, attempt)
-        if attempt not in refused and _died(beat):
+        if attempt not in refused and _died(run, sid, attempt, beat):
             found.add(beat.in_flight if beat is not None else ())
     return found
 
 
-def _died(beat: Beat | None) -> bool:
-    return beat is None or beat.state == "working" or (beat.state == "failed" and bool(beat.in_flight))
+def _died(run: HandoffRun, sid: str, attempt: int, beat: Beat | None) -> bool:
+    """Whether the process died or hung at work, as far as anyone can tell: one of this host that is paused, or beats again, did not."""
+    if beat is not None and beat.state != "working":
+        return beat.state == "failed" and bool(beat.in_flight)
+    claim = run.claim(sid, attempt)
+    if claim is None or claim.host != host_identity() or not _alive(claim.pid):
+        return True
+    return not _paused(claim.pid) and not is_live(run, sid, attempt, run.store.now())
 
 
 def fruitless(run: HandoffRun, sid: str, attempts: Sequence[int]) -> list[int]:
@@ -131,7 +151,7 @@ def fruitless(run: HandoffRun, sid: str, attempts: Sequence[int]) -> list[int]:
     A finished part is progress, and so is a death that tells more of which item is to blame; a released attempt counts for nothing.
     A worker that is preempted again and again but leaves a part each time gets on; only standing still uses up attempts.
     """
-    refused, seen, lost = run.quarantined(sid), Deaths(), []
+    refused, seen, lost = run.quarantined(sid), Deaths(enough_deaths(run)), []
     for attempt in attempts:
         beat = run.beat(sid, attempt)
         if was_released(beat) and attempt not in refused:
@@ -140,6 +160,6 @@ def fruitless(run: HandoffRun, sid: str, attempts: Sequence[int]) -> list[int]:
         parts = run.store.list(out_folder(sid, attempt)) or run.store.list(superseded_folder(sid, attempt))
         if attempt in refused or not (parts or seen.tell_more_with(in_flight)):
             lost.append(attempt)
-        if attempt not in refused and _died(beat):
+        if attempt not in refused and _died(run, sid, attempt, beat):
             seen.add(in_flight)
     return lost
