@@ -220,6 +220,8 @@ def test_admission_tries_mathematics_in_its_own_spellings():
         ("\\boxed{7}\nAnswer: 1/2", "1/2", ()),
         ("Answer: 7\nwait, \\boxed{0.5}", "0.5", ()),
         (r"\boxed{\boxed{0.5}}", "0.5", ()),
+        ("\\boxed{0.5}\n\\boxed{0.5}", "0.5", ()),
+        ("\\boxed{7}\n\\boxed{0.5}", "0.5", ("multiple_answers",)),
         (r"\boxed 0.5", "0.5", ()),
         (r'{"answer": "\\boxed{0.5}"}', "0.5", ()),
         (r"<think>\boxed{7}</think>\boxed{0.5}", "0.5", ()),
@@ -228,6 +230,14 @@ def test_admission_tries_mathematics_in_its_own_spellings():
 def test_where_a_box_is_found(response, extracted, flags):
     got = grade(AnswerContract(type="expression", gold="1/2"), response)
     assert (got.verdict, got.extracted, got.flags) == (YES, extracted, flags)
+
+
+@pytest.mark.parametrize("between", [",", ", ", "$ and $", r" \text{ and } ", "$, and $", " or "])
+def test_boxes_side_by_side_are_the_items_of_one_answer(between):
+    response = rf"So $\boxed{{-1}}{between}\boxed{{\frac12}}$."
+    got = grade(AnswerContract(type="set", gold=r"\{\frac12, -1\}"), response)
+    assert (got.verdict, got.extracted, got.flags) == (YES, r"-1, \frac12", ())
+    assert verdict(r"\frac12", response) == NO
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-r"""The last ``\boxed{...}`` of a response; boxes side by side are one answer of several items."""
+r"""The last ``\boxed{...}`` of a response; boxes with a comma, ``and`` or ``or`` between are one answer of several items."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ MAX_BOXES = 16
 _MARK = "\\boxed"
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _BARE = re.compile(r"\s{0,4}(-?[A-Za-z0-9.]{1,64})")
-_BETWEEN = re.compile(r"[\s,;$]*(?:(?:and|or|\\text\s*\{\s*(?:and|or)\s*\})[\s,;$]*)?\Z")
+_BETWEEN = re.compile(r"[\s$]*[,;]?[\s$]*(?:and|or|\\text\s*\{\s*(?:and|or)\s*\})?[\s$]*\Z")
+_JOINS = re.compile(r"[,;]|and|or")
 _LONGEST_BETWEEN = 32
 
 
@@ -58,12 +59,19 @@ def last_boxes(text: str) -> Boxes | None:
         return None
     contents, start, end = [found[0]], at, found[1]
     others = False
-    while len(contents) < MAX_BOXES and (before := text.rfind(_MARK, 0, start)) >= 0:
+    for _ in range(MAX_BOXES):
+        if (before := text.rfind(_MARK, 0, start)) < 0:
+            break
         earlier = _content(text, before)
         if earlier is None or earlier[1] > start:  # not closed, or around the last one
             break
-        if start - earlier[1] > _LONGEST_BETWEEN or not _BETWEEN.match(text, earlier[1], start):
-            others = earlier[0].strip() != contents[-1].strip()
+        same = earlier[0].strip() == contents[-1].strip()
+        near = start - earlier[1] <= _LONGEST_BETWEEN and _BETWEEN.match(text, earlier[1], start)
+        if same and near:  # said twice
+            start = before
+            continue
+        if not near or not _JOINS.search(text, earlier[1], start):
+            others = not same
             break
         contents.append(earlier[0])
         start = before

@@ -7,8 +7,8 @@ mpmath is loaded at the first use.
 
 from __future__ import annotations
 
+import threading
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 from udfs.grading.canonical import names_of
@@ -31,12 +31,17 @@ class NoValueError(ArithmeticError):
     """The formula has no value at this point, or one out of bounds."""
 
 
-@lru_cache(maxsize=1)
-def _context() -> Any:
-    from mpmath import MPContext  # type: ignore[import-untyped] # it ships no types
+_LOCAL = threading.local()
 
-    context = MPContext()
-    context.dps = DIGITS
+
+def _context() -> Any:
+    """The context of this thread: mpmath changes its precision on the way."""
+    context = getattr(_LOCAL, "context", None)
+    if context is None:
+        from mpmath import MPContext  # type: ignore[import-untyped] # it ships no types
+
+        context = _LOCAL.context = MPContext()
+        context.dps = DIGITS
     return context
 
 
@@ -46,7 +51,8 @@ class _Evaluation:
     __slots__ = ("big", "mp", "small", "steps", "values")
 
     def __init__(self, values: dict[str, Any]) -> None:
-        self.mp, self.values, self.big, self.small, self.steps = _context(), values, self_one(), self_one(), False
+        self.mp, self.values, self.steps = _context(), values, False
+        self.big = self.small = self.mp.mpf(1)
 
     def note(self, value: Any) -> Any:
         size = abs(value)
@@ -137,11 +143,6 @@ class _Evaluation:
 
     def _refuse(self, name: str) -> Any:
         raise NoValueError(name)
-
-
-def self_one() -> Any:
-    """One, where magnitudes begin."""
-    return _context().mpf(1)
 
 
 def _literals_are_short(node: Node) -> bool:

@@ -66,6 +66,7 @@ class _Process:
         )  # fmt: skip
         self.buffer = b""
         self.questions = 0
+        self.begun = 0.0
         try:
             self.receive(time.monotonic() + START_LIMIT, "start")
         except _Gone:
@@ -119,7 +120,7 @@ class _Process:
 
     def cpu_seconds(self) -> float:
         """CPU seconds since the question was asked."""
-        return self._ticks() - getattr(self, "begun", 0.0)
+        return self._ticks() - self.begun
 
     def kill(self) -> None:
         """End the process and wait for it."""
