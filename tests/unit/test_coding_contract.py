@@ -42,6 +42,7 @@ def test_zero_tests_are_refused_by_name(tests):
         ({"kind": "assert", "code": "assert f(1)", "setup": "def"}, "setup is not Python"),
         ({"kind": "assert", "code": "assert f(1)", "inputs": ["1"]}, "belong to kinds"),
         ({"kind": "assert", "code": "def check(c):\n    assert c(1)\n"}, "entry_point must say"),
+        ({"kind": "assert", "code": "assert f(0x1" + "0" * 9000 + ")"}, "cannot be written down"),
         ({"kind": "assert", "code": "assert f(1)", "public": [1]}, "public names test 1, there are 1"),
         ({**CALL, "public": [1]}, "public names test 1, there are 1"),
         ({**CALL, "public": [0, 0]}, "distinct"),
@@ -51,6 +52,9 @@ def test_zero_tests_are_refused_by_name(tests):
         ({**CALL, "code": "assert f(1)"}, "code belongs to"),
         ({**CALL, "inputs": ["1"]}, "not a list of arguments"),
         ({**CALL, "inputs": ["[1"]}, "test 0 is no json"),
+        ({**CALL, "inputs": ["[" * 300 + "]" * 300]}, "nested deeper than"),
+        ({**CALL, "inputs": ["[" * 90_000 + "]" * 90_000]}, "test 0 is no json"),
+        ({**CALL, "outputs": ["1" * 5000]}, "test 0 is no json"),
         ({**CALL, "inputs": ["[open('x')]"], "encoding": "literal"}, "test 0 is no literal"),
     ],
 )

@@ -122,6 +122,8 @@ def test_hard_coding(code, task, found):
 
 
 def test_cases_are_what_tests_spell_out():
+    # what neither JSON nor str can write is a case all the same
+    assert len(cases_of(asserts("assert f({(1, 2): 3}) == 4\nassert f([0x1" + "0" * 3000 + ", {1}]) == {b'x': 1j}", entry_point="f"))) == 2
     assert len(cases_of(LISTS)) == 3
     assert len(cases_of(WORDS)) == 4
     assert cases_of(asserts("x = g()\nassert f(x) == 1\nassert abs(f(2) - 1) < 3", entry_point="f")) == ()
@@ -130,8 +132,8 @@ def test_cases_are_what_tests_spell_out():
 
 @pytest.mark.parametrize(
     "code",
-    ["x = 0x" + "f" * 60_000, "x = " + "[" * 90 + "]" * 90, "d = {" + ",".join(f"{i}: {i}" for i in range(6000)) + "}", "if x == 1:\n    y = 1\n" * 3000, "x = 1" + "0" * 4000],
-    ids=range(5),
+    ["x = 0x" + "f" * 60_000, "match x:\n    case 0x1" + "0" * 9000 + ":\n        y = 1\n", "x = " + "[" * 90 + "]" * 90, "d = {" + ",".join(f"{i}: {i}" for i in range(6000)) + "}", "if x == 1:\n    y = 1\n" * 3000, "x = 1" + "0" * 4000],
+    ids=range(6),
 )  # fmt: skip
 def test_hostile_programs_are_read(code):
     assert flags(code, LISTS) == ()

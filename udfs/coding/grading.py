@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from schemas.code import BrokenTestsError, CodeContract, CodeTests
 from udfs.coding.compare import same
-from udfs.coding.inside.wire import Encoder
+from udfs.coding.inside.wire import Encoder, NotPlainError
 from udfs.coding.link import Bench, Candidate, Fault, Report
 from udfs.coding.response import Program, extract_program
 from udfs.coding.results import ERROR_FLAGS, FAULT_FLAGS, Tally, TestRun, What
@@ -217,6 +217,10 @@ def stored(tests: CodeTests) -> list[tuple[Any, Any]]:
             raise BrokenTestsError(f"code contract (call): test {index} is no {tests.encoding}: {str(error)[:200]}") from error
         if type(arguments) not in {list, tuple}:
             raise BrokenTestsError(f"code contract (call): the input of test {index} is not a list of arguments.")
+        try:
+            Encoder().encode([arguments, answer])
+        except NotPlainError as error:
+            raise BrokenTestsError(f"code contract (call): test {index} holds {error}.") from error
         pairs.append((list(arguments), answer))
     return pairs
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -116,18 +117,20 @@ def _spell(value: Any) -> str:
     return repr(value)
 
 
+def _spellings(value: Any) -> set[str]:
+    """A value as a program may write it: itself, or as a text that Python or JSON makes of it, where they can."""
+    found = {_spell(value)}
+    for write in (str, repr, json.dumps):
+        with suppress(ValueError, TypeError, RecursionError):
+            found.add(_spell(write(value)))
+    return found
+
+
 def _value_case(arguments: list[Any], answer: Any) -> Case:
-    whole = _spell(arguments)
-    texts = [repr(arguments), str(tuple(arguments)), json.dumps(arguments, default=str)]
-    spelt = {whole, *map(_spell, texts)}
-    if len(arguments) == 1:
-        only = arguments[0]
-        spelt |= {_spell(only), _spell(str(only)), _spell(repr(only)), _spell(json.dumps(only, default=str))}
-        if isinstance(only, list):
-            spelt.add(_spell(tuple(only)))
+    spelt = _spellings(arguments) | _spellings(tuple(arguments))
     for argument in arguments:
-        if _tells(argument):
-            spelt |= {_spell(argument), _spell(str(argument)), _spell(repr(argument))}
+        if len(arguments) == 1 or _tells(argument):
+            spelt |= _spellings(argument)
     vague = answer is None or isinstance(answer, bool)
     several = len([a for a in arguments if not _trivial(a)]) > 1
     telling = any(_is_long(a) for a in arguments) if vague else several or any(map(_tells, arguments))
@@ -226,7 +229,7 @@ def _sources(tree: ast.Module) -> Iterator[tuple[list[_Pair], bool]]:
             rows = [row.elts for row in node.elts if isinstance(row, ast.Tuple | ast.List) and len(row.elts) == 2]
             yield _entries([(row[0], row[1]) for row in rows]), True
         elif isinstance(node, ast.match_case) and isinstance(node.pattern, ast.MatchValue | ast.MatchSequence):
-            literal = _literal(ast.parse(ast.unparse(node.pattern), mode="eval").body) if _simple(node.pattern) else None
+            literal = _pattern(node.pattern)
             if literal is not None:
                 yield [((_spell(literal[0]),), answer) for answer in _stated(node.body)], False
 
@@ -238,6 +241,13 @@ def _entries(rows: Sequence[tuple[ast.expr, ast.expr]]) -> list[_Pair]:
         if given is not None and answer is not None:
             found.append(((_spell(given[0]),), _spell(answer[0])))
     return found
+
+
+def _pattern(pattern: ast.pattern) -> tuple[Any] | None:
+    """The one value that a pattern matches, wrapped; None for any other pattern."""
+    with suppress(ValueError, SyntaxError, RecursionError):  # an int of more than 4,300 digits cannot be written
+        return _literal(ast.parse(ast.unparse(pattern), mode="eval").body) if _simple(pattern) else None
+    return None
 
 
 def _simple(pattern: ast.pattern) -> bool:

@@ -45,7 +45,7 @@ def units_of(tests: CodeTests) -> Units:
 
     Raises:
         NoTestsError: nothing asserts anything.
-        BrokenTestsError: ``check(candidate)`` without an entry point.
+        BrokenTestsError: ``check(candidate)`` without an entry point, or a literal too long to be written.
     """
     setup, tree = read_python(tests.setup), read_python(tests.code or "")
     body, alias, outside = list(tree.body), None, []
@@ -71,7 +71,7 @@ def units_of(tests: CodeTests) -> Units:
     wanted |= shadows
     callers = (wanted | {alias or ""}) - modules
     return Units(
-        tuple(ast.unparse(ast.fix_missing_locations(_Strict(callers).visit(_copy(t)))) for t in trees),
+        tuple(_written(t, callers) for t in trees),
         trees,
         alias,
         tuple(sorted(wanted - modules)),
@@ -86,8 +86,13 @@ def _called(tree: ast.AST) -> list[str]:
     return [node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
 
 
-def _copy(tree: ast.Module) -> ast.Module:
-    return read_python(ast.unparse(tree))
+def _written(tree: ast.Module, callers: set[str]) -> str:
+    """The text of a test, its comparisons made strict."""
+    try:
+        copy = read_python(ast.unparse(tree))
+        return ast.unparse(ast.fix_missing_locations(_Strict(callers).visit(copy)))
+    except (ValueError, RecursionError) as error:  # an int of more than 4,300 digits, or hundreds of levels
+        raise BrokenTestsError(f"code contract (assert): a test cannot be written down again: {str(error)[:200]}") from error
 
 
 def _calls_check(node: ast.stmt) -> bool:
