@@ -231,9 +231,25 @@ def test_sets_of_the_compiled_choice_beyond_the_memory_bound_lie_in_a_file_too(m
     monkeypatch.setattr(numba_units._Sets, "close", lambda self: files.append(self._file))
     assert decide(texts, kernel="numba") == wanted
     assert len(made) == 1  # one unit, however many chunks
-    assert len(files) == 1
-    assert os.fstat(files[0].fileno()).st_size > 40_000
-    files[0].close()
+    assert len(files) == 2  # of sets and of their bitmaps
+    assert [os.fstat(file.fileno()).st_size > limit for file, limit in zip(files, (40_000, 10_000), strict=True)] == [True, True]
+    for file in files:
+        file.close()
+
+
+def test_the_bound_by_bitmaps_is_never_below_what_two_sets_share():
+    rng = np.random.default_rng(4)
+    for _ in range(300):
+        common, left, right = (rng.integers(0, 2**64, rng.integers(0, most), np.uint64) for most in (400, 60, 900))
+        sets = [np.unique(np.concatenate([common, own])) for own in (left, right)]
+        words = [numba_units._words(len(values)) for values in sets]
+        bits = [np.zeros(count, np.uint64) for count in words]
+        for values, marks, count in zip(sets, bits, words, strict=True):
+            numba_units._mark(values, 0, len(values), marks, 0, count)
+        bound = numba_units._at_most(len(sets[0]), bits[0], words[0], len(sets[1]), bits[1], 0, words[1])
+        shared = len(np.intersect1d(*sets))
+        assert shared <= bound <= min(len(values) for values in sets)
+        assert len(common) < 300 or words[0] != words[1] or bound < shared + 0.3 * (len(left) + len(right))  # and is worth having
 
 
 def test_labels_are_the_least_nodes():

@@ -1,4 +1,4 @@
-"""Four instructions that numba does not offer by itself, as LLVM writes them: portable, and as wide as the processor allows.
+"""Five instructions that numba does not offer by itself, as LLVM writes them: portable, and as wide as the processor allows.
 
 Loads read beyond the byte they are given: the caller sees to it that as many bytes follow.
 """
@@ -56,6 +56,12 @@ def word_bits(_context, data, at):  # type: ignore[no-untyped-def]  # noqa: ANN0
 def trailing_zeros(_context, bits):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, ARG001
     """Ordinal of the lowest bit that is set; ``bits`` is not 0."""
     return types.intp(types.uint64), lambda _context, builder, _sig, args: builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+
+@intrinsic
+def ones(_context, bits):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, ARG001
+    """How many bits are set."""
+    return types.int64(types.uint64), lambda _context, builder, _sig, args: builder.ctpop(args[0])
 
 
 @intrinsic

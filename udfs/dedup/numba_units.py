@@ -15,12 +15,14 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from udfs.dedup.lanes import ones
 from udfs.dedup.object_code import kept
 
 #: Bytes of kept sets held in memory by one choice; beyond, they lie in a temporary file that is mapped.
 MEMORY_BYTES = 256 << 20
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_ONE, _LOW, _SIX = np.uint64(1), np.uint64(63), np.uint64(6)
 
 
 @numba.njit(cache=False, nogil=True)
@@ -35,6 +37,52 @@ def _shared(left, low, high, right, other, end, needed):  # type: ignore[no-unty
         if found + min(high - low, end - other) < needed:
             return found
     return found
+
+
+@numba.njit(cache=False, nogil=True)
+def _words(size):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Words of the bitmap of a set: 8 to 16 bits a member, a power of two."""
+    words = 1
+    while words * 8 < size:
+        words *= 2
+    return words
+
+
+@numba.njit(cache=False, nogil=True)
+def _mark(sets, low, high, bits, at, words):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Set the bit of every member: the low bits of its hash say which, so that the two halves of a bitmap, united, are the next smaller one."""
+    for word in range(at, at + words):
+        bits[word] = 0
+    mask = np.uint64(words - 1)
+    for i in range(low, high):
+        bits[at + np.int64(sets[i] & mask)] |= _ONE << ((sets[i] >> np.uint64(32)) & _LOW)
+
+
+@numba.njit(cache=False, nogil=True)
+def _folded(bits, at, words, word, few):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """A word of a bitmap brought down to ``few`` words."""
+    found = np.uint64(0)
+    for k in range(at + word, at + words, few):
+        found |= bits[k]
+    return found
+
+
+@numba.njit(cache=False, nogil=True)
+def _at_most(size, bits, words, their, their_bits, at, their_words):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Upper bound of what two sets have in common: a bit that one bitmap alone has stands for a member that one set alone has."""
+    mine, others = 0, 0
+    if words == their_words:
+        for word in range(words):
+            x, y = bits[word], their_bits[at + word]
+            mine += ones(x & ~y)
+            others += ones(y & ~x)
+    else:
+        few = min(words, their_words)
+        for word in range(few):
+            x, y = _folded(bits, 0, words, word, few), _folded(their_bits, at, their_words, word, few)
+            mine += ones(x & ~y)
+            others += ones(y & ~x)
+    return min(size - mine, their - others)
 
 
 @numba.njit(cache=False, nogil=True)
@@ -99,16 +147,16 @@ def _decide(sets, offsets, keys, has_keys, units, fixed, first, rule, buckets, e
             a bucket are compared; kept documents that a bucket of a larger unit remembers.
         buckets: table, key and unit of each; its first and last entry, their number.
         entries: the next one of the same bucket, and whose it is.
-        store: sets, offsets, keys and row numbers of the kept.
-        scratch: bucket of each band; bands in common with each kept document; those with any.
+        store: sets, offsets, bitmaps, their offsets, keys and row numbers of the kept.
+        scratch: bucket of each band; bands in common with each kept document; those with any; bitmap.
         counters: buckets, entries, kept documents; unit of the last row and how many it keeps.
         out: number of the kept row that a row repeats, or -1; shingles and bands in common, and size of the kept one's set.
     """
     threshold, tries, exact, leaders = rule
     table, bucket_keys, owners, heads, tails, sizes = buckets
     after, members = entries
-    held, bounds, held_keys, numbers = store
-    mine, hits, touched = scratch
+    held, bounds, held_bits, bit_bounds, held_keys, numbers = store
+    mine, hits, touched, bits = scratch
     dup, both, matched, theirs = out
     rows, bands = keys.shape
     for row in range(rows):
@@ -116,6 +164,7 @@ def _decide(sets, offsets, keys, has_keys, units, fixed, first, rule, buckets, e
         if unit != counters[3]:
             counters[3], counters[4] = unit, 0
         in_unit, size = counters[4], offsets[row + 1] - offsets[row]
+        words = _words(size)
         for band in range(bands):
             mine[band] = table[_slot(table, bucket_keys, owners, keys[row, band], unit)] if has_keys[row] else -1
         dup[row] = -1
@@ -123,6 +172,8 @@ def _decide(sets, offsets, keys, has_keys, units, fixed, first, rule, buckets, e
             many = in_unit > exact
             left = tries if many else exact
             count = _collect(mine, heads, after, members, leaders if many else exact, hits, touched)
+            if count:
+                _mark(sets, offsets[row], offsets[row + 1], bits, 0, words)
             while left > 0:
                 at = _best(hits, touched, count)
                 if at < 0:
@@ -134,6 +185,10 @@ def _decide(sets, offsets, keys, has_keys, units, fixed, first, rule, buckets, e
                     continue
                 # Jaccard s / (a + b - s) >= t needs s >= t (a + b) / (1 + t); one less leaves the last word to the exact division.
                 needed = np.int64(threshold * (size + their) / (1.0 + threshold)) - 1
+                bit = bit_bounds[other]
+                if _at_most(size, bits, words, their, held_bits, bit, bit_bounds[other + 1] - bit) < needed:
+                    left -= 1
+                    continue
                 found = _shared(sets, offsets[row], offsets[row + 1], held, bounds[other], bounds[other + 1], needed)
                 if found >= needed and found / (size + their - found) >= threshold:
                     dup[row], both[row], theirs[row], matched[row] = numbers[other], found, their, 0
@@ -168,7 +223,8 @@ def _decide(sets, offsets, keys, has_keys, units, fixed, first, rule, buckets, e
         if listed or in_unit == 0:
             held[bounds[me] : bounds[me] + size] = sets[offsets[row] : offsets[row + 1]]
             bounds[me + 1], numbers[me], hits[me] = bounds[me] + size, first + row, 0
-            held_keys[me] = keys[row]
+            _mark(sets, offsets[row], offsets[row + 1], held_bits, bit_bounds[me], words)
+            bit_bounds[me + 1], held_keys[me] = bit_bounds[me] + words, keys[row]
             counters[2] += 1
             counters[4] += 1
 
@@ -223,7 +279,8 @@ class Choice:
         self._table = np.full(1 << 8, -1, np.int64)
         self._buckets = [np.empty(0, np.int64) for _ in range(5)]
         self._entries = [np.empty(0, np.int64) for _ in range(2)]
-        self._sets = _Sets(memory_bytes)
+        self._sets, self._bits = _Sets(memory_bytes), _Sets(memory_bytes // 4)
+        self._bit_bounds = np.zeros(1, np.int64)
         self._bounds, self._keys, self._numbers = np.zeros(1, np.int64), np.empty((0, bands), np.int64), np.empty(0, np.int64)
         self._hits, self._touched = np.zeros(0, np.int64), np.empty(bands * max(exact, leaders), np.int64)
         self._counters = np.array([0, 0, 0, -1, 0], np.int64)
@@ -231,6 +288,7 @@ class Choice:
     def close(self) -> None:
         """Give the file back, where one was needed."""
         self._sets.close()
+        self._bits.close()
 
     def of(
         self, first: int, sets: list[NDArray[np.uint64]], keys: list[NDArray[np.int64]], units: NDArray[np.int64], fixed: NDArray[np.bool_]
@@ -250,19 +308,22 @@ class Choice:
         nothing = np.zeros(self.bands, np.int64)
         matrix = np.stack([k if len(k) else nothing for k in keys])
         flat = np.concatenate(sets)
-        self._make_room(rows, len(flat))
+        words = [1 << max(0, len(s) - 1 >> 3).bit_length() for s in sets]
+        self._make_room(rows, len(flat), sum(words))
         out = tuple(np.zeros(rows, np.int64) for _ in range(4))
         _decide(
             flat, offsets, matrix, has_keys, units, fixed, first, self._rule, (self._table, *self._buckets), tuple(self._entries),
-            (self._sets.values, self._bounds, self._keys, self._numbers),
-            (np.empty(self.bands, np.int64), self._hits, self._touched), self._counters, out,
+            (self._sets.values, self._bounds, self._bits.values, self._bit_bounds, self._keys, self._numbers),
+            (np.empty(self.bands, np.int64), self._hits, self._touched, np.empty(max(words), np.uint64)), self._counters, out,
         )  # fmt: skip
         return Chosen(*out)
 
-    def _make_room(self, rows: int, hashes: int) -> None:
+    def _make_room(self, rows: int, hashes: int, words: int) -> None:
         """For all that ``rows`` more kept documents may need."""
         buckets, entries, stays = self._counters[:3].tolist()
         self._sets.room(int(self._bounds[stays]), hashes)
+        self._bits.room(int(self._bit_bounds[stays]), words)
+        self._bit_bounds = _grown(self._bit_bounds, stays + 1, rows)
         self._buckets = [_grown(array, buckets, rows * self.bands) for array in self._buckets]
         self._entries = [_grown(array, entries, rows * self.bands) for array in self._entries]
         self._bounds, self._hits = _grown(self._bounds, stays + 1, rows), _grown(self._hits, stays, rows)
