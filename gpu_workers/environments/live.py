@@ -56,7 +56,7 @@ class ToolLimits(BaseModel):
         """As the sandbox's."""
         return Limits(
             wall=wall, cpu=self.cpu_seconds, memory=self.memory_mb << 20, pids=self.processes, disk=self.disk_mb << 20,
-            file_size=self.disk_mb << 20, output=1 << 20, result=2 << 20,
+            file_size=(self.disk_mb + 1) << 20,  # the quota is met first, and says what it is output=1 << 20, result=2 << 20,
         )  # fmt: skip
 
 
