@@ -134,6 +134,12 @@ def bytes_of(engine, ids):
     return engine._held_renderer()._tokenizer.decode(ids, skip_special_tokens=False)
 
 
+def test_prompts_that_do_not_fit_into_one_step_leave_the_engine_alive(loop, engine):
+    text = "x" * 380
+    made = draw(loop, engine, *(request(k, salt=f"long {k}", messages=({"role": "user", "content": f"{k:04} {text}"},)) for k in range(40)))
+    assert {g.failure_class for g in made} == {None}
+
+
 def test_a_prompts_prefix_is_computed_once_under_one_salt(loop, engine):
     first, *_ = draw(loop, engine, request(1, salt="p"))
     again, other = draw(loop, engine, request(2, salt="p"), request(2, salt="q"))
