@@ -126,7 +126,7 @@ def _said(said: str, command: str) -> list[Token]:
     if command.startswith(("\\mathbb", "\\mathbf", "\\mathit", "\\mathrm", "\\operatorname")):
         if said in FUNCTIONS:
             return [Token("command", "\\" + said)]
-        if len(said) == 1 and not command.startswith("\\mathbb"):
+        if len(said) == 1 and said.isalpha() and not command.startswith("\\mathbb"):
             return [Token("name", said)]
         if command.startswith("\\mathbb"):
             return [Token("command", "\\" + said)]

@@ -131,7 +131,8 @@ class Primaries(Cursor):
         raise UnreadableError(f"{token.text!r} where a value should stand")
 
     def _named(self, token: Token) -> Node:
-        if token.text in "fgh" and self.peek().text == "(":
+        defined = [self.peek(k).text for k in (0, 2, 3)] == ["(", ")", "="] and self.peek(1).kind == "name"  # P(x) = ...
+        if defined or (token.text in "fgh" and self.peek().text == "("):
             return ("fn", token.text, *self._call())
         return ("sym", token.text)
 

@@ -41,7 +41,7 @@ def lone_name(node: Node) -> str | None:
     """The variable that a node is by itself, also ``f(x)``; None where it is none."""
     if node[0] == "sym" and names_of(node):
         return str(node[1])
-    if node[0] == "fn" and node[1] in ("f", "g", "h") and all(lone_name(a) or rational(a) is not None for a in node[2:]):
+    if node[0] == "fn" and len(node[1]) == 1 and all(lone_name(a) or rational(a) is not None for a in node[2:]):
         return f"{node[1]}({','.join(str(lone_name(a) or rational(a)) for a in node[2:])})"
     return None
 
