@@ -16,7 +16,7 @@ QUICK = {"call_seconds": 5.0}
 @pytest.fixture(scope="module")
 def sandbox():
     try:
-        return Sandbox.probe()
+        return Sandbox.probe(tiers=("A", "B"))  # weaker ones show the machine's own paths
     except SandboxUnavailableError as error:
         pytest.skip(str(error))
 
@@ -89,7 +89,7 @@ def test_a_workspace_lists_reads_writes_and_runs(begin):
         (("run", {"command": "cat new/b.txt; pwd"}), "ok", "ü/box\n[exit code 0]"),
         (("run", {"command": "echo no >&2; exit 3"}), "tool_error", "no\n[exit code 3]"),
         (("read_file", {"path": "../etc/passwd"}), "tool_error", "not below the working directory"),
-        (("read_file", {"path": "gone"}), "tool_error", "No such file or directory: '/box/gone'"),
+        (("read_file", {"path": "gone"}), "tool_error", "No such file or directory: 'gone'"),
         (("run", {"command": "ln -s /etc/passwd l; mkfifo f"}), "ok", "[exit code 0]"),
         (("read_file", {"path": "l"}), "tool_error", "not below the working directory"),
         (("read_file", {"path": "f"}), "tool_error", "not a plain file"),

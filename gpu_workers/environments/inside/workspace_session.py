@@ -116,7 +116,8 @@ def answer(message: dict[str, Any]) -> dict[str, Any]:
             return write_file(HOME, **message)
         return run(HOME, **message)
     except (OSError, ValueError) as error:
-        return {"out": "", "dropped": 0, "error": f"{type(error).__name__}: {error}"}
+        # Where the workspace lies is another place in every run of a weaker tier, and nothing to learn.
+        return {"out": "", "dropped": 0, "error": f"{type(error).__name__}: {error}".replace(f"{HOME}/", "")}
 
 
 def main() -> None:
