@@ -104,7 +104,11 @@ def _one(root: str, python: str, name: str, options: dict[str, Any]) -> tuple[in
     """Exit code and last log line of a worker that is started, watched and ended here."""
     command = worker_command(python, root, 1, name, options)
     said: deque[str] = deque(maxlen=1)
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=_environment()) as process:
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=_environment())
+    except OSError as error:  # told as a shell would, so that Spark does not try four times
+        return 127, f"{command[0]} cannot be started: {error}. Set work.python to an interpreter that every node has."
+    with process:
         try:
             assert process.stderr is not None  # noqa: S101  # it was asked for
             said.extend(process.stderr)

@@ -62,7 +62,7 @@ def documents(count):
     ]  # fmt: skip
 
 
-def planned(samples=4, policy_id=POLICY):
+def planned(samples=4, policy_id=POLICY, role=""):
     """(prompts, tasks, plan) of one round: a question a document, one of them open-book and one a choice."""
     prompts, tasks, plan = [], [], []
     for k in range(DOCS):
@@ -79,7 +79,7 @@ def planned(samples=4, policy_id=POLICY):
         )
         plan.append({
             "round": 1, "prompt_id": prompt_id, "task_id": task_id, "task_version": 1, "n_samples": samples + k % 2, "policy_id": policy_id,
-            "seed": seed_from(1, prompt_id),
+            "seed": seed_from(1, prompt_id), "role": role,
         })  # fmt: skip
     return prompts, tasks, plan
 
