@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from jobs import rollout_turns
 from jobs.context import JobContext, JobReport, JobRun
 from jobs.lake.types import spark_schema
 from jobs.rounds import note_state, planned_policy
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 #: Version of how rollouts are taken apart; a change that can alter a row raises it.
-RULES = "1"
+RULES = "2"
 #: What a rollout gets whose prompt the round did not plan.
 UNPLANNED = "unplanned"
 
@@ -100,6 +101,7 @@ def prepare(rollouts: DataFrame, plan: DataFrame, prompts: DataFrame) -> DataFra
         "policy_id",
         "policy_version",
         "raw",
+        "turns",  # last: a column that is null leaves the hash as it is
     )
     same = Window.partitionBy("run_id", "prompt_id", "sample_index").orderBy(
         F.col("failure_class").asc_nulls_first(), content, "attempt", "worker_id", "started_at", "finished_at"
@@ -131,7 +133,8 @@ def trajectories(graded: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
     tokens_there = (F.col("response_length") > 0) & F.col("prompt_length").isNotNull() & F.col("usable_logprobs")
-    trainable = (F.col("role") == "train") & tokens_there & F.col("outcome_reward").isNotNull()
+    whole = ~F.array_contains("lossy", rollout_turns.GAP)
+    trainable = (F.col("role") == "train") & tokens_there & whole & F.col("outcome_reward").isNotNull()
     columns: dict[str, Column] = {
         "task_id": F.coalesce("task_id", F.lit(UNPLANNED)),
         "task_version": F.coalesce("task_version", F.lit(0)),
@@ -140,10 +143,10 @@ def trajectories(graded: DataFrame) -> DataFrame:
         "context_mode": F.coalesce("context_mode", F.lit(UNPLANNED)),
         "template": F.coalesce("template", F.lit(UNPLANNED)),
         "framework": F.col("dialect"),
-        "policy_version_min": F.col("policy_version"),
-        "policy_version_max": F.col("policy_version"),
+        "policy_version_min": rollout_turns.oldest(rollout_turns.versions()),
+        "policy_version_max": rollout_turns.newest(rollout_turns.versions()),
         "stop_reason": F.col("finish_reason"),
-        "num_turns": F.col("response_text").isNotNull().cast("int"),
+        "num_turns": rollout_turns.sampled_turns(),
         "is_trainable": F.coalesce(trainable, F.lit(False)),
         "failure_class": F.col("failure"),
         "sandbox_tier": F.get_json_object("environment", "$.tier"),
@@ -152,7 +155,7 @@ def trajectories(graded: DataFrame) -> DataFrame:
 
 
 def interactions(graded: DataFrame) -> DataFrame:
-    """Rows of silver.interactions: system (where there is one), user, assistant."""
+    """Rows of silver.interactions: system (where there is one), user, assistant; then tool, assistant ... where there are several turns."""
     from pyspark.sql import functions as F
 
     nothing = F.lit(None).cast("string")
@@ -166,35 +169,34 @@ def interactions(graded: DataFrame) -> DataFrame:
         )  # fmt: skip
 
     user = F.col("user_turn")
-    spoken = F.array(
-        turn(user, "user", F.coalesce("user", "prompt_text")),
-        turn(user + 1, "assistant", F.col("response_text"), sampled=True),
-    )
+    asked = F.array(turn(user, "user", F.coalesce("user", "prompt_text")))
+    response = F.array(turn(user + 1, "assistant", F.col("response_text"), sampled=True))
+    spoken = F.concat(asked, F.when(rollout_turns.several(), rollout_turns.spoken()).otherwise(response))
     with_system = F.concat(F.array(turn(F.lit(0), "system", F.col("system"))), spoken)
     turns = F.when(user == 1, with_system).otherwise(spoken)
     return graded.select("trajectory_id", "round", F.inline(turns)).select(*INTERACTIONS.schema.names)
 
 
 def tokens(graded: DataFrame) -> DataFrame:
-    """Rows of silver.tokens: the prompt's under the user turn (system and template included), the response's under its own.
+    """Rows of silver.tokens: the prompt's under the user turn (system and template included), each further turn's under its own.
 
-    Nothing is sampled in a prompt: mask 0, version -1, no log-probabilities. Missing lists give no row.
+    Nothing is sampled in a prompt or by a tool: mask 0, version -1, no log-probabilities. Missing lists give no row.
     """
     from pyspark.sql import functions as F
 
     prompt, response = F.col("prompt_token_ids"), F.col("response_token_ids")
 
-    def turn(index: Column, ids: Column, mask: int, version: Column, logprobs: Column) -> Column:
+    def turn(index: Column, ids: Column, mask: int, versions: Column, logprobs: Column) -> Column:
         return F.struct(
             index.cast("int").alias("turn_index"), ids.alias("token_ids"), F.array_repeat(F.lit(mask), F.size(ids)).alias("response_mask"),
-            logprobs.cast("array<float>").alias("rollout_log_probs"), F.array_repeat(version, F.size(ids)).alias("policy_version"),
+            logprobs.cast("array<float>").alias("rollout_log_probs"), versions.alias("policy_version"),
         )  # fmt: skip
 
     known = F.when(F.col("usable_logprobs"), F.col("response_logprobs"))
-    turns = F.array(
-        F.when(prompt.isNotNull(), turn(F.col("user_turn"), prompt, 0, F.lit(-1), F.lit(None))),
-        F.when(response.isNotNull(), turn(F.col("user_turn") + 1, response, 1, F.col("policy_version"), known)),
-    )
+    versions = rollout_turns.token_versions(response, F.col("weight_versions"))
+    asked = F.when(prompt.isNotNull(), turn(F.col("user_turn"), prompt, 0, F.array_repeat(F.lit(-1), F.size(prompt)), F.lit(None)))
+    answered = F.array(F.when(response.isNotNull(), turn(F.col("user_turn") + 1, response, 1, versions, known)))
+    turns = F.concat(F.array(asked), F.when(rollout_turns.several(), rollout_turns.tensors()).otherwise(answered))
     present = F.filter(turns, lambda t: t.isNotNull())
     return graded.select("trajectory_id", "round", F.inline(present)).select(*TOKENS.schema.names)
 
@@ -207,19 +209,12 @@ def rewards(graded: DataFrame) -> DataFrame:
 
 
 def calls(graded: DataFrame) -> DataFrame:
-    """Rows of silver.calls: one engine call a rollout, failed ones included."""
+    """Rows of silver.calls: one for each turn that the policy sampled or failed to sample."""
     from pyspark.sql import functions as F
 
-    columns: dict[str, Column] = {
-        "turn_index": (F.col("user_turn") + 1).cast("int"),
-        "weight_version": F.col("policy_version"),
-        "prompt_tokens": F.col("prompt_length").cast("long"),
-        "completion_tokens": F.col("response_length").cast("long"),
-        "price": F.lit(0.0),
-        "error": F.col("failure_class"),
-        "latency_ms": (F.unix_micros("finished_at") - F.unix_micros("started_at")) / 1000,
-    }
-    return graded.select(*[columns.get(name, F.col(name)).alias(name) for name in CALLS.schema.names])
+    columns: dict[str, Column] = {"price": F.lit(0.0), **rollout_turns.call_columns()}
+    each = graded.withColumn("call", F.explode("engine_calls"))
+    return each.select(*[columns.get(name, F.col(name)).alias(name) for name in CALLS.schema.names])
 
 
 if __name__ == "__main__":
