@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from gpu_workers.engines.engine import EngineDeadError
 from gpu_workers.engines.options import EngineOptions
 from gpu_workers.programs.agent import AgentProgram
 from gpu_workers.programs.host import Host
@@ -223,6 +224,16 @@ def test_a_caller_that_goes_away_in_mid_call_leaves_nothing(stage):
     episodes.close()
     assert eventually(lambda: made.supervisors() == [])
     assert made.engine.inside == 0
+
+
+def test_a_dead_engine_ends_the_loop_and_leaves_no_sandbox(stage):
+    def die(request):
+        raise EngineDeadError("gone")
+
+    made = stage([item("task")], {"task": [call("python", code="import subprocess; _ = subprocess.Popen(['sleep', '300'])"), die]})
+    with pytest.raises(EngineDeadError, match="gone"):
+        made.rows()
+    assert eventually(lambda: made.supervisors() == [])
 
 
 QUICK = [call("python", code="x = 6"), call("python", code="x * 7"), "Answer: 42"]
