@@ -4,17 +4,21 @@
 
 One engine serves both ways. Bare: all requests at once through AsyncLLM, final outputs alone, with the same log-probabilities. Worker:
 claims, rendering, the program, groups, rows, parts, commit: all that a worker does around the engine, its process' start left aside.
+Beside the clock stands the CPU time a token of this process and of the engine's: on a machine that others use, too, only that can be compared
+(with OMP_WAIT_POLICY=passive, so that waiting threads spend none).
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import statistics
 import tempfile
 import time
 from pathlib import Path
 
+from gpu_workers.engines.reaper import descendants
 from gpu_workers.engines.vllm import VllmEngine, VllmOptions
 from gpu_workers.log import Log
 from gpu_workers.programs.host import Host
@@ -37,6 +41,15 @@ def prompts(count, samples, round_no):
         }
         for k in range(count)
     ]  # fmt: skip
+
+
+def cpu_seconds():
+    """CPU time of this process and of all below it, by /proc."""
+    ticks = 0
+    for pid in {os.getpid(), *descendants(os.getpid())}:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def bare(host, engine, items, tokens):
@@ -103,11 +116,17 @@ def main():
                     lambda n=round_no: ("worker", *worker(host, prompts(given.prompts, given.samples, 2 * n + 1), given.tokens))]  # fmt: skip
             rates = {}
             for way in ways if round_no % 2 == 0 else reversed(ways):
+                before = cpu_seconds()
                 name, made, seconds = way()
-                rates[name] = made / seconds
-                print(f"round {round_no}  {name:7} {made:6} tokens in {seconds:6.1f} s  {rates[name]:7.0f} tokens/s", flush=True)
-            ratios.append(rates["worker"] / rates["bare"])
-        print(f"worker / bare: median {statistics.median(ratios):.3f}, all {', '.join(f'{ratio:.3f}' for ratio in ratios)}")
+                rates[name] = made / seconds, made / (cpu_seconds() - before)
+                clock, work = rates[name]
+                print(
+                    f"round {round_no}  {name:7} {made:6} tokens in {seconds:6.1f} s  {clock:6.0f} tokens/s  {work:6.0f} a CPU second",
+                    flush=True,
+                )
+            ratios.append(tuple(a / b for a, b in zip(rates["worker"], rates["bare"], strict=True)))
+        for name, found in zip(("by the clock", "by CPU time"), zip(*ratios, strict=True), strict=True):
+            print(f"worker / bare, {name}: median {statistics.median(found):.3f}, all {', '.join(f'{ratio:.3f}' for ratio in found)}")
         host.close()
 
 
