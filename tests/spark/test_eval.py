@@ -130,7 +130,9 @@ def test_an_unknown_checkpoint_is_refused(evaluated):
 
 def test_few_items_are_laid_without_spark_in_the_very_shards_that_spark_lays(evaluated, tmp_path):
     ctx, _, _ = evaluated
-    items = pa.Table.from_pylist(eval_plan(ctx.workspace, 2, ctx.config.rollout, find_policy(ctx, current_policy(ctx))).rows, schema=ROLLOUT_SHARD)
+    items = pa.Table.from_pylist(
+        eval_plan(ctx.workspace, 2, ctx.config.rollout, find_policy(ctx, current_policy(ctx))).rows, schema=ROLLOUT_SHARD
+    )
     few, many = HandoffRun(tmp_path / "few"), HandoffRun(tmp_path / "many")
     laid = lay_shards(few, items, ROLLOUT_SHARD, "prompt_id", 3)
     assert laid == lay_shards(many, ctx.spark.createDataFrame(items), ROLLOUT_SHARD, "prompt_id", 3)
