@@ -33,6 +33,7 @@ from schemas.bronze.documents import DOCUMENTS
 from schemas.bronze.rejects import REJECTS
 from schemas.silver.document_verdicts import DOCUMENT_VERDICTS
 from schemas.silver.documents import DOCUMENTS as KEPT
+from tests.faults.handoff_runs import committed_rows, lay_rollout
 
 pytestmark = pytest.mark.spark
 ROOT = Path(__file__).resolve().parents[2]
@@ -166,3 +167,15 @@ def test_cluster_gives_the_checksums_of_local_mode(spark, cluster, blind_python,
         held = checksum_of(read_table(spark, far, table), table)
         assert held.rows > 0
         assert held == checksum_of(read_table(spark, ctx.lake, table), table), table.name
+
+
+def test_a_stage_of_workers_drains_a_run_and_the_cluster_needs_nothing_but_the_zip(cluster, blind_python, tmp_path):
+    workspace = Workspace.init(tmp_path / "ws")
+    run = lay_rollout(workspace.handoff_root / "rollout" / "run=r1", shards=4)
+    zipped = build(tmp_path / "verilake.zip", ROOT)
+    flags = ["--launcher", "spark", "--workers", "2", "--workspace", str(workspace.root), "--set", f"work.python={blind_python}", "--json"]
+    done = submit(cluster, blind_python, "work_runs.py", *flags, py_files=zipped)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert json.loads(done.stdout.splitlines()[-1]) == {"drained": ["r1"]}
+    assert len(committed_rows(run)) == 4 * 8 * 3
+    assert all(run.commit(sid).worker_id.startswith("spark-") for sid in run.plan.shards)
