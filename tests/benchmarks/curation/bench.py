@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -109,9 +110,11 @@ def bench(corpus: Corpus, tools: list[Tool], options: argparse.Namespace, result
         results, kind="corpus", name=corpus.name, documents=rows, megabytes=megabytes, pairs=len(known.words),
         exact=rows <= BRUTE_FORCE, truth_seconds=time.monotonic() - begun,
     )  # fmt: skip
+    done: Counter[Tool] = Counter()
     for tool in tools:
         start, _ = execute(tool, folder / "start", SCRATCH, options.limit)
-        for at in range(options.runs):
+        for at in range(done[tool], done[tool] + options.runs):
+            done[tool] += 1
             load = os.getloadavg()[0]
             cost, removed = execute(tool, folder / "all", SCRATCH, options.limit)
             record = {
@@ -181,7 +184,9 @@ def _machine() -> dict[str, Any]:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", action="append", help="A2, A20, A200, B, C; repeatable; default A20, B, C")
-    parser.add_argument("--tool", action="append", help="only rows whose name begins so; repeatable")
+    parser.add_argument(
+        "--tool", action="append", help="only rows whose name begins so; repeatable: they run in this order, a name given twice twice"
+    )
     parser.add_argument("--setting", action="append", help="only settings that hold this text; repeatable")
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--limit", type=float, default=900.0, help="seconds for one run")
@@ -193,9 +198,8 @@ def main() -> None:
     options = _options()
     CACHE.mkdir(parents=True, exist_ok=True)
     wanted = [
-        tool for tool in TOOLS
-        if (not options.tool or tool.name.startswith(tuple(options.tool)))
-        and (not options.setting or any(part in tool.setting for part in options.setting))
+        tool for prefix in options.tool or [""] for tool in TOOLS
+        if tool.name.startswith(prefix) and (not options.setting or any(part in tool.setting for part in options.setting))
     ]  # fmt: skip
     emit(
         options.results,
