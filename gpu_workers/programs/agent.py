@@ -60,18 +60,27 @@ def _environment_of(item: Item, sandbox: Sandbox | None) -> Environment:
     return build_environment(item["environment"], item["setting"], sandbox)
 
 
+def _aside() -> Callable[..., asyncio.Future[Any]]:
+    """What runs blocking calls in threads of its own.
+
+    It knows nothing of the program: a cycle would keep the engine's processes alive to the interpreter's exit, which then waits for them.
+    """
+    # Calls of tools wait for processes on this machine's cores: many more at once would only run into their time limits.
+    threads = ThreadPoolExecutor(max(4, 2 * (os.cpu_count() or 1)), "environment")
+
+    def run(work: Callable[..., Any], *arguments: Any) -> asyncio.Future[Any]:
+        return asyncio.get_running_loop().run_in_executor(threads, functools.partial(work, *arguments))
+
+    return run
+
+
 class AgentProgram(RolloutProgram):
     """Samples episodes; each sample of a group fails or succeeds for itself, in an environment of its own."""
 
     def __init__(self, plan: RunPlan, host: Host, policies: Policies, clock: Clock, sandbox: Sandbox | None) -> None:
         super().__init__(plan, host, policies, clock)
         self._sandbox = sandbox
-        # Calls of tools wait for processes on this machine's cores: many more at once would only run into their time limits.
-        self._threads = ThreadPoolExecutor(max(4, 2 * (os.cpu_count() or 1)), "environment")
-        self._player = Player(host.engine, rules_of(plan.settings), self._aside, host.inflight.progress)
-
-    def _aside(self, work: Callable[..., Any], *arguments: Any) -> asyncio.Future[Any]:
-        return asyncio.get_running_loop().run_in_executor(self._threads, functools.partial(work, *arguments))
+        self._player = Player(host.engine, rules_of(plan.settings), _aside(), host.inflight.progress)
 
     def _draw(self, item: Item, index: int) -> Any:
         stage = Stage(

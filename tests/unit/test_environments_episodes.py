@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections import Counter
 from datetime import UTC, datetime
@@ -294,3 +295,17 @@ def test_fifty_episodes_at_once_do_not_mix(play):
 def test_settings_by_which_no_episode_can_be_played_are_refused(settings):
     with pytest.raises(RefusedRunError, match=next(iter(settings))):
         rules_of(SETTINGS | settings)
+
+
+def test_a_program_that_is_let_go_closes_its_engine_at_once(tmp_path, sandbox):
+    # At the interpreter's exit it would be too late: multiprocessing waits there for the engine's processes before anything is closed.
+    engine = ScriptedEngine({"task": [call("python", code="1"), "x"]})
+    laid = lay_run(tmp_path, "agent", "scripted", {"s0": [item("task")]}, AGENT_SHARD, SETTINGS)
+    program = AgentProgram(laid.plan, Host(engine, EngineOptions(in_flight=8), 30.0), Policies(laid), lambda: NOW, sandbox)
+    gc.disable()
+    try:
+        assert len(list(program.generate(laid.shard_items("s0").to_pylist(), Origin("w", 1), lambda _: None))) == 1
+        del program
+        assert engine.closed
+    finally:
+        gc.enable()
