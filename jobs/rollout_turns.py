@@ -122,7 +122,9 @@ def call_columns() -> dict[str, Column]:
         "prompt_tokens": of_turn(turn["prompt_tokens"], F.col("prompt_length").cast("long")),
         "completion_tokens": of_turn(turn["completion_tokens"], F.col("response_length").cast("long")),
         "error": F.when(several() & turn["content"].isNotNull(), F.lit(None)).otherwise(F.col("failure_class")),
-        "latency_ms": of_turn(turn["seconds"] * 1000, (F.unix_micros("finished_at") - F.unix_micros("started_at")) / 1000),
+        "latency_ms": of_turn(
+            F.get("turn_seconds", F.col("call.place")) * 1000, (F.unix_micros("finished_at") - F.unix_micros("started_at")) / 1000
+        ),
         "finished_at": of_turn(F.lit(None).cast("timestamp"), F.col("finished_at")),
         "finish_reason": of_turn(turn["finish_reason"], F.col("finish_reason")),
         "cached_tokens": of_turn(F.lit(None).cast("long"), F.col("cached_tokens")),

@@ -14,6 +14,7 @@ TIMESTAMP = pa.timestamp("us", tz="UTC")
 STRINGS = pa.list_(pa.field("element", pa.string(), nullable=True))
 INTS = pa.list_(pa.field("element", pa.int32(), nullable=True))
 FLOATS = pa.list_(pa.field("element", pa.float32(), nullable=True))
+DOUBLES = pa.list_(pa.field("element", pa.float64(), nullable=True))
 
 
 def column(name: str, dtype: pa.DataType, comment: str, *, null: bool = False) -> pa.Field:

@@ -98,5 +98,10 @@ class AgentProgram(RolloutProgram):
     def _row(self, item: Item, origin: Origin, index: int, started: datetime, policy: Policy, made: Generation) -> Row:
         row = super()._row(item, origin, index, started, policy, made)
         if isinstance(made, Episode):
-            row |= {"turns": list(made.turns) or None, "environment": made.environment, "env_retries": made.env_retries}
+            row |= {
+                "turns": list(made.turns) or None,
+                "turn_seconds": list(made.turn_seconds) or None,
+                "environment": made.environment,
+                "env_retries": made.env_retries,
+            }
         return row

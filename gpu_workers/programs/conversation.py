@@ -52,6 +52,7 @@ class Conversation:
 
     Attributes:
         turns: rows of schemas.bronze.rollouts.TURNS.
+        seconds: how long each of them took.
         opening: what came of the first generation: its prompt is the episode's.
         truncated: positions in ``turns`` of observations that were cut.
         retokenised: an engine's prompt did not begin with what was seen and drawn before.
@@ -65,6 +66,7 @@ class Conversation:
         self._messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
         self._messages.append({"role": "user", "content": user})
         self.turns: list[Row] = []
+        self.seconds: list[float] = []
         self.opening: Generation | None = None
         self.truncated: list[int] = []
         self.retokenised = False
@@ -105,8 +107,8 @@ class Conversation:
             "finish_reason": made.finish_reason,
             "prompt_tokens": made.prompt_tokens,
             "completion_tokens": made.completion_tokens,
-            "seconds": made.seconds,
         })  # fmt: skip
+        self.seconds.append(made.seconds)
         said: dict[str, Any] = {"role": "assistant", "content": made.text or ""}
         if "tool_calls" in made.raw:  # a server that took the calls out of the text wants to see them again, each with its answer
             said["tool_calls"] = [_for_server(call) for call in calls]
@@ -128,8 +130,8 @@ class Conversation:
             "finish_reason": None,
             "prompt_tokens": None,
             "completion_tokens": None,
-            "seconds": seconds,
         })  # fmt: skip
+        self.seconds.append(seconds)
 
     def answer(self, seen: Sequence[tuple[Found, Observation]]) -> None:
         """Make what was seen the next messages.

@@ -82,11 +82,13 @@ class Episode(Generation):
 
     Attributes:
         turns: rows of schemas.bronze.rollouts.TURNS.
+        turn_seconds: how long each of them took.
         environment: fingerprint, canonical JSON; None where no environment was there.
         env_retries: how often it was begun again.
     """
 
     turns: tuple[Row, ...] = ()
+    turn_seconds: tuple[float, ...] = ()
     environment: str | None = None
     env_retries: int = 0
 
@@ -262,6 +264,7 @@ class _Run:
             seconds=time.monotonic() - self._begun,
             raw=raw,
             turns=tuple(talk.turns),
+            turn_seconds=tuple(talk.seconds),
             environment=fingerprint,
         )
 

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from schemas.table import FLOATS, INTS, TIMESTAMP, Table, column
+from schemas.table import DOUBLES, FLOATS, INTS, TIMESTAMP, Table, column
 
 #: One turn after the prompt: what the policy said (``assistant``, with tokens) or what a tool answered (``tool``).
 TURNS = pa.list_(
@@ -21,7 +21,6 @@ TURNS = pa.list_(
                 pa.field("finish_reason", pa.string()),
                 pa.field("prompt_tokens", pa.int64()),
                 pa.field("completion_tokens", pa.int64()),
-                pa.field("seconds", pa.float64()),
             ]
         ),
     )
@@ -73,11 +72,12 @@ ROLLOUTS = Table(
             column("cached_tokens", pa.int64(), "of these read from the prefix cache", null=True),
             column("completion_tokens", pa.int64(), "usage, all turns", null=True),
             column("turns", TURNS, "what followed the prompt, in order; null where that is the one response", null=True),
+            column("turn_seconds", DOUBLES, "how long each of turns took, on the clock", null=True),
             column("environment", pa.string(), "fingerprint of where an agent acted, canonical JSON (schemas.environment)", null=True),
             column("env_retries", pa.int32(), "how often the episode was begun again because the environment failed", null=True),
         ]
     ),
     key=("run_id", "prompt_id", "sample_index"),
     partition="round",
-    volatile=("worker_id", "attempt", "started_at", "finished_at"),
+    volatile=("worker_id", "attempt", "started_at", "finished_at", "turn_seconds"),
 )

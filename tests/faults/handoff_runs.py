@@ -25,7 +25,7 @@ from udfs.store.run import HandoffRun, to_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Columns of a part that differ between runs of equal work.
-VOLATILE = {"worker_id", "attempt", "started_at", "finished_at", "seconds"}
+VOLATILE = {"worker_id", "attempt", "started_at", "finished_at", "seconds", "turn_seconds"}
 
 
 def lay_rollout(folder, shards=2, prompts=8, samples=3, **plan):

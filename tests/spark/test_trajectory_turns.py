@@ -27,12 +27,12 @@ WHERE = '{"environment":"python_tool@1","tier":"B"}'
 def said(content, ids, versions=None, **more: Any):
     return {
         "role": "assistant", "content": content, "token_ids": ids, "logprobs": None if ids is None else [-0.5] * len(ids), "weight_versions": versions,
-        "finish_reason": "stop", "prompt_tokens": 10, "completion_tokens": 2, "seconds": 1.5, **more,
+        "finish_reason": "stop", "prompt_tokens": 10, "completion_tokens": 2, **more,
     }  # fmt: skip
 
 
 def tool(content, ids, status="ok"):
-    return {"role": "tool", "content": content, "tool_name": "python", "tool_status": status, "token_ids": ids, "seconds": 0.25}
+    return {"role": "tool", "content": content, "tool_name": "python", "tool_status": status, "token_ids": ids}
 
 
 CALLS = '[{"arguments":{"code":"6*7"},"id":"call_0_0","name":"python"}]'
@@ -61,7 +61,7 @@ def rollout(name):
     return {
         "run_id": "r", "round": 2, "prompt_id": name, "sample_index": 0, "dialect": "verilake", "engine": "vllm", "engine_version": "1", "policy_id": "pol",
         "policy_version": 3, "seed": 7, "temperature": 1.0, "top_p": 1.0, "logprobs_mode": "processed", "prompt_text": "P", "prompt_token_ids": [1, 2],
-        "finish_reason": "stop", "failure_class": None, "worker_id": "w", "attempt": 1, "started_at": NOW, "finished_at": NOW, "raw": "{}", **ROWS[name],
+        "finish_reason": "stop", "failure_class": None, "worker_id": "w", "attempt": 1, "started_at": NOW, "finished_at": NOW, "raw": "{}", "turn_seconds": [1.5 if turn["role"] == "assistant" else 0.25 for turn in ROWS[name]["turns"]] if "turns" in ROWS[name] else None, **ROWS[name],
     }  # fmt: skip
 
 
