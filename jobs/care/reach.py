@@ -19,6 +19,8 @@ from schemas.table import Table
 HOLDERS: tuple[Table, ...] = (DOCUMENTS, *(link.child for link in OWNERS))
 #: By which column a table's rows are told.
 OWNER_COLUMN: dict[str, str] = {DOCUMENTS.name: "doc_id"} | {link.child.name: link.on[0][0] for link in OWNERS}
+#: The kind of id that this column holds, as the parent names it.
+_OWNER_ID: dict[str, str] = {DOCUMENTS.name: "doc_id"} | {link.child.name: link.on[0][1] for link in OWNERS}
 _PARENTS = {link.parent.name: link.on[0][1] for link in OWNERS}
 
 
@@ -68,7 +70,7 @@ def reach_of(lake: Lake, doc_ids: Iterable[str]) -> Reach:
     for table in HOLDERS:
         owner = OWNER_COLUMN[table.name]
         own = _PARENTS.get(table.name)
-        owners = ids.get(owner, frozenset())
+        owners = ids.get(_OWNER_ID[table.name], frozenset())
         rows, held = _scan(lake, table, owner, owners, own)
         if own is not None:
             ids[own] = ids.get(own, frozenset()) | held

@@ -6,14 +6,15 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow.dataset as ds
-import pyarrow.fs as pa_fs
 from deltalake import DeltaTable
 
 from jobs.lake.errors import LakeVersionError
 from schemas.table import LAKE_SCHEMA_VERSION, Table
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
 
 VERSION_FILE = "verilake.json"
 
@@ -81,6 +82,8 @@ class Lake:
         Every Arrow read of the lake goes through here. deltalake's own datasets read through Python objects, which Arrow's threads may
         let go of when the process is already ending: one process in five then dies of SIGABRT after its work (apache/arrow#34314).
         """
+        import pyarrow.fs as pa_fs  # with pandas behind it: not for who only asks where tables lie
+
         files = pa_fs.SubTreeFileSystem(str(self.path(table).absolute()), pa_fs.LocalFileSystem())
         return (delta or self.delta(table)).to_pyarrow_dataset(filesystem=files)
 

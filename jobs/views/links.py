@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from schemas.bronze.documents import DOCUMENTS
+from schemas.bronze.judgements import JUDGEMENTS
 from schemas.bronze.replies import REPLIES
+from schemas.bronze.rescored import RESCORED
 from schemas.bronze.rollouts import ROLLOUTS
 from schemas.gold.preferences import PREFERENCES
 from schemas.gold.prompts import PROMPTS
@@ -140,7 +142,9 @@ OWNERS: tuple[Link, ...] = (
         Link(table, PROMPTS, _same("prompt_id"))
         for table in (ROUND_PLAN, TASK_STATS, REGRESSION, ROLLOUTS, TRAJECTORIES, EVAL_SAMPLES, RL, SFT, PREFERENCES)
     ),
-    *(Link(table, TRAJECTORIES, _same("trajectory_id")) for table in (INTERACTIONS, TOKENS, REWARDS, CALLS, TRAJECTORY_VERDICTS)),
+    *(Link(table, TRAJECTORIES, _same("trajectory_id")) for table in (INTERACTIONS, TOKENS, REWARDS, CALLS, TRAJECTORY_VERDICTS, RESCORED)),
+    # both sides of a pair answer one prompt: what takes one takes the other
+    Link(JUDGEMENTS, TRAJECTORIES, (("trajectory_a", "trajectory_id"),)),
 )
 
 

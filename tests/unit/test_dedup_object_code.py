@@ -158,4 +158,7 @@ def test_many_at_once_on_an_empty_folder(tmp_path):
     ends = [process.communicate(timeout=300) for process in running]
     assert [process.returncode for process in running] == [0] * 3, ends
     assert len({out.split()[1] for out, _ in ends}) == 1
-    assert [path.suffix for path in (tmp_path / "k").iterdir()] == [".code"]
+    held = list((tmp_path / "k").iterdir())
+    assert {path.suffix for path in held} == {".code"}, "nothing half written stays"
+    kernels = [path.name.rpartition("-")[0] for path in held]
+    assert sorted(set(kernels)) == sorted(kernels), "every kernel is kept once, whoever compiled it"

@@ -181,6 +181,8 @@ def test_only_the_standard_library_can_be_imported(sandbox: Sandbox):
 def test_paths_that_were_asked_for_can_be_read_and_nothing_else(tier: str):
     of_tier(tier)
     root = Path(__file__).resolve().parents[2]
+    if str(root).startswith(("/tmp/", "/dev/")):  # noqa: S108 - where a program has folders of its own
+        pytest.skip(f"this checkout lies in {root}, which no sandbox shows")
     opened = Sandbox.probe(tiers=(tier,), ro_paths=(str(root / "schemas"),))
     code = f"""
 import sys; sys.path.insert(0, {str(root / "schemas")!r})
