@@ -168,13 +168,18 @@ def test_what_a_tool_runs_harms_its_own_call_alone(stage, environment, name, arg
 
 def killing(stage, times, text):
     """A reply that first kills whatever keeps the episode's sandbox, so many times."""
-    left = [times]
+    killed: set[int] = set()
+
+    def fresh():
+        """Those not killed yet: one that was may be listed until it is collected."""
+        return set(stage[0].supervisors()) - killed
 
     def reply(request):
         del request
-        if left[0]:
-            left[0] -= 1
-            [supervisor] = stage[0].supervisors()
+        if len(killed) < times:
+            assert eventually(lambda: len(fresh()) == 1)
+            [supervisor] = fresh()
+            killed.add(supervisor)
             os.kill(supervisor, signal.SIGKILL)
             assert eventually(lambda: not _alive(supervisor))
         return text
