@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 
 class VerilakeError(Exception):
     """Base of all deliberate errors; the message says what, where and what to do.
@@ -22,6 +24,22 @@ class InputRefusedError(VerilakeError):
     def from_missing(cls, path: str) -> InputRefusedError:
         """The path does not exist or matches nothing."""
         return cls(f"{path}: no such file or directory. Check the path; globs are expanded by the shell, not by verilake.")
+
+
+class PlainFileError(VerilakeError):
+    """A plain file that a tool cannot take as it is; nothing was written."""
+
+    exit_code = 3
+
+    @classmethod
+    def from_unusable(cls, path: str, reason: str) -> Self:
+        """It is neither JSONL nor Parquet, or breaks off."""
+        return cls(f"{path}: {reason}. Give JSONL (plain, .gz, .zst) or Parquet.")
+
+    @classmethod
+    def from_nothing(cls, path: str) -> Self:
+        """Not one record."""
+        return cls(f"{path}: no record in it.")
 
 
 class NotAWorkspaceError(VerilakeError):

@@ -6,13 +6,13 @@ import json
 import threading
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from gpu_workers.environments.environment import EnvironmentFaultError
 from schemas.environment import ToolStatus
+from udfs.sandbox.program import one_file
 from udfs.sandbox.sandbox import Sandbox, Session
 from udfs.sandbox.spec import ISOLATED, Answer, Job, Limits
 
@@ -56,7 +56,7 @@ class ToolLimits(BaseModel):
         """As the sandbox's."""
         return Limits(
             wall=wall, cpu=self.cpu_seconds, memory=self.memory_mb << 20, pids=self.processes, disk=self.disk_mb << 20,
-            file_size=(self.disk_mb + 1) << 20,  # the quota is met first, and says what it is output=1 << 20, result=2 << 20,
+            file_size=(self.disk_mb + 1) << 20,  # the quota is met first, and says what it is
         )  # fmt: skip
 
 
@@ -73,11 +73,7 @@ class Reply:
 @cache
 def program(name: str) -> bytes:
     """A program of :mod:`gpu_workers.environments.inside` with what it imports of ours, as one file."""
-    room = files("gpu_workers.environments.inside")
-    parts = [room.joinpath(f"{part}.py").read_text("utf-8") for part in ("frames", name)]
-    gone = ("from __future__ ", "from gpu_workers.")
-    lines = [line for part in parts for line in part.split("\n") if not line.startswith(gone)]
-    return ("from __future__ import annotations\n" + "\n".join(lines)).encode()
+    return one_file("gpu_workers.environments.inside", ("frames", name), ("from gpu_workers.",)).encode()
 
 
 def _answer(payload: bytes, number: int) -> dict[str, Any] | None:

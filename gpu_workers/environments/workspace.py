@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from gpu_workers.environments.environment import Action, Message, Observation, Step, Tool, object_of, shown
-from gpu_workers.environments.live import GRACE, Live, Reply, ToolLimits, program
-from gpu_workers.environments.python_tool import told
-from gpu_workers.environments.snapshot import fingerprint_of, image_of, read_setting, snapshot_of
-from schemas.environment import Fingerprint
-from udfs.sandbox.sandbox import Sandbox
+from gpu_workers.environments.live import GRACE, Reply
+from gpu_workers.environments.session import SessionEnvironment, told
 
 NAME, VERSION = "workspace", "1"
-_PROGRAM = "workspace_session"
 _LOST = "the workspace is as it was at the beginning"
 
 TOOLS = (
@@ -26,35 +20,11 @@ TOOLS = (
 )
 
 
-class WorkspaceSetting(BaseModel):
-    """What an item sets.
-
-    Attributes:
-        files: path -> text, in the workspace of every episode; public tests may be among them, hidden ones never.
-        limits: of what runs, and of the disk.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    files: dict[str, str] = Field(default_factory=dict)
-    limits: ToolLimits = ToolLimits()
-
-
-class Workspace:
+class Workspace(SessionEnvironment):
     """One folder; where the process that keeps it dies (memory, say), it begins anew from the snapshot, and the policy is told."""
 
+    name, version, program = NAME, VERSION, "workspace_session"
     tools = TOOLS
-
-    def __init__(self, setting: str, sandbox: Sandbox) -> None:
-        """Take the setting of an item.
-
-        Raises:
-            SettingError: it cannot be used.
-        """
-        held = read_setting(WorkspaceSetting, NAME, setting)
-        self._limits, self._sandbox = held.limits, sandbox
-        self._files = snapshot_of(NAME, held.files)
-        self._live = Live(sandbox, _PROGRAM, self._files, held.limits)
 
     def reset(self, seed: int) -> Observation:
         """As :class:`gpu_workers.environments.environment.Environment`."""
@@ -85,11 +55,3 @@ class Workspace:
             return Step(Observation(step.observation.text + late, step.observation.truncated), "tool_timeout")
         seen = Observation(f"{step.observation.text}\n[exit code {code}]", step.observation.truncated)
         return Step(seen, "ok" if code == 0 else "tool_error")
-
-    def close(self) -> None:
-        """As :class:`gpu_workers.environments.environment.Environment`."""
-        self._live.close()
-
-    def fingerprint(self) -> Fingerprint:
-        """As :class:`gpu_workers.environments.environment.Environment`."""
-        return fingerprint_of(f"{NAME}@{VERSION}", image_of(program(_PROGRAM), files=self._files), self._sandbox)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from schemas.errors import VerilakeError
+from schemas.errors import PlainFileError, VerilakeError
 
 
-class FilesRefusedError(VerilakeError):
+class FilesRefusedError(PlainFileError):
     """The input cannot be de-duplicated as it is; nothing was written."""
-
-    exit_code = 3
 
     @classmethod
     def from_missing_field(cls, what: str, name: str, flag: str, there: Iterable[str]) -> FilesRefusedError:
@@ -33,16 +31,6 @@ class FilesRefusedError(VerilakeError):
     def from_repeated_id(cls, name: str, ids: int, first: str) -> FilesRefusedError:
         """An id that names more than one row cannot say which of them goes."""
         return cls(f"{ids} values of {name!r} name more than one record, {first[:80]!r} among them: ids must be unique over all files.")
-
-    @classmethod
-    def from_unusable_file(cls, path: str, reason: str) -> FilesRefusedError:
-        """A file that is neither JSONL nor Parquet, or breaks off."""
-        return cls(f"{path}: {reason}. Give JSONL (plain, .gz, .zst) or Parquet.")
-
-    @classmethod
-    def from_nothing(cls, path: str) -> FilesRefusedError:
-        """Not one record."""
-        return cls(f"{path}: no record in it.")
 
 
 class OutputExistsError(VerilakeError):

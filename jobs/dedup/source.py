@@ -78,20 +78,21 @@ def batches(source: Path, rejected: list[Rejected]) -> Iterator[pa.RecordBatch]:
                 found = sniff_file(opened)
                 opened.seek(0)
                 if found.kind == "parquet":
-                    yield from _parquet(pq.ParquetFile(opened, pre_buffer=False))
+                    yield from parquet_batches(pq.ParquetFile(opened, pre_buffer=False))
                 elif found.kind == "jsonl":
                     for table, bad in tables(decompress(opened, found.compression)):
                         rejected.extend(Rejected(file.relative, line) for line in bad)
                         yield from (batch for batch in table.combine_chunks().to_batches() if batch.num_rows)
                 elif found.kind != "empty":
-                    raise FilesRefusedError.from_unusable_file(name, found.detail or f"it holds {found.kind}")
+                    raise FilesRefusedError.from_unusable(name, found.detail or f"it holds {found.kind}")
         except (pa.ArrowException, StreamFaultError) as error:
-            raise FilesRefusedError.from_unusable_file(name, (str(error).splitlines() or [type(error).__name__])[0]) from error
+            raise FilesRefusedError.from_unusable(name, (str(error).splitlines() or [type(error).__name__])[0]) from error
         except OSError as error:
             raise InputRefusedError(f"{name}: {error.strerror or error}") from error
 
 
-def _parquet(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
+def parquet_batches(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
+    """All rows of a file in order, in batches of about ``BATCH_BYTES``; no batch spans two row groups."""
     for group in range(file.num_row_groups):
         meta = file.metadata.row_group(group)
         size = max(1, BATCH_BYTES * meta.num_rows // max(1, meta.total_byte_size))

@@ -4,23 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from schemas.errors import VerilakeError
+from schemas.errors import PlainFileError, VerilakeError
 
 
-class FileRefusedError(VerilakeError):
+class FileRefusedError(PlainFileError):
     """The file cannot be graded as it is; nothing was written."""
-
-    exit_code = 3
-
-    @classmethod
-    def from_unusable(cls, path: str, reason: str) -> FileRefusedError:
-        """A file that is neither JSONL nor Parquet, or breaks off."""
-        return cls(f"{path}: {reason}. Give JSONL (plain, .gz, .zst) or Parquet.")
-
-    @classmethod
-    def from_nothing(cls, path: str) -> FileRefusedError:
-        """Not one record."""
-        return cls(f"{path}: no record in it.")
 
     @classmethod
     def from_missing(cls, path: str, missing: str, there: Iterable[str]) -> FileRefusedError:

@@ -11,6 +11,7 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from jobs.dedup.source import parquet_batches
 from jobs.grade.errors import FileRefusedError
 from schemas.errors import InputRefusedError
 from udfs.readers.lines import Line, split_lines
@@ -26,8 +27,6 @@ CHUNK_BYTES = 1 << 20
 LINE_BYTES = 64 << 20
 #: Lines and bytes at the start within which some record must have the fields that grading needs.
 HEAD_LINES, HEAD_BYTES = 1000, 4 << 20
-#: Uncompressed bytes that one batch of a Parquet file should hold.
-BATCH_BYTES = 16 << 20
 #: What some record must have: an answer, the verifier that grades it, and something that it is graded against.
 _NEEDED = (("answer",), ("verifier",), ("gold", "tests"))
 
@@ -108,7 +107,7 @@ class RowSource:
         self._total, self._row = int(self._file.metadata.num_rows), 0
         if not self._total:
             raise FileRefusedError.from_nothing(str(path))
-        self._batches = self._read()
+        self._batches = parquet_batches(self._file)
         self._held: pa.RecordBatch | None = None
 
     @property
@@ -129,7 +128,7 @@ class RowSource:
                 self._held = next(self._batches, None)
             if self._held is None:
                 return None
-        # by its share of the batch: a batch has about BATCH_BYTES
+        # by its share of the batch: it has about jobs.dedup.source.BATCH_BYTES
         fitting = max(1, int(CHUNK_BYTES * self._held.num_rows / max(1, self._held.nbytes)))
         part = self._held.slice(0, min(rows, fitting))
         self._held = self._held.slice(part.num_rows)
@@ -138,12 +137,6 @@ class RowSource:
         with pa.ipc.new_stream(sink, part.schema) as writer:
             writer.write_batch(part)
         return Chunk("batch", sink.getvalue().to_pybytes(), range(begin, self._row))
-
-    def _read(self) -> Iterator[pa.RecordBatch]:
-        for group in range(self._file.num_row_groups):
-            meta = self._file.metadata.row_group(group)
-            size = max(1, BATCH_BYTES * meta.num_rows // max(1, meta.total_byte_size))
-            yield from self._file.iter_batches(batch_size=size, row_groups=[group])
 
 
 @contextmanager

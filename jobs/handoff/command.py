@@ -5,9 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
-
-import schemas
 
 
 def worker_command(python: str, root: str, workers: int, worker_id: str, engine_options: Mapping[str, object]) -> list[str]:
@@ -23,10 +20,3 @@ def worker_command(python: str, root: str, workers: int, worker_id: str, engine_
     options = [text for name, value in engine_options.items() for text in ("--engine-option", f"{name}={value}")]
     start = [python or sys.executable, "-m", "gpu_workers", "--run", root]
     return [*start, "--workers", str(workers), "--worker-id", worker_id, "--parent", str(os.getpid()), *options]
-
-
-def worker_environment() -> dict[str, str]:
-    """This process's, with the place of the rooms on the path: a checkout, an installation or the zip."""
-    root = str(Path(schemas.__file__).parents[1])
-    path = os.environ.get("PYTHONPATH")
-    return {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{path}" if path else root}

@@ -11,10 +11,11 @@ import time
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Any
 
-from jobs.handoff.command import worker_command, worker_environment
+from jobs.handoff.command import worker_command
 from jobs.handoff.errors import HandoffError
 from jobs.handoff.runs import open_shards
 from schemas.conf import Work
+from udfs.children import child_environment
 from udfs.store.run import HandoffRun
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _drain_here(run: HandoffRun, work: Work, progress: Progress) -> None:
 
 def _started(command: list[str], errors: IO[bytes]) -> subprocess.Popen[str]:
     try:
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=worker_environment())
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=child_environment())
     except OSError as error:
         raise HandoffError.from_interpreter(command[0], str(error)) from error
 

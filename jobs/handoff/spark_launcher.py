@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from jobs.handoff.command import worker_command, worker_environment
+from jobs.handoff.command import worker_command
 from jobs.handoff.errors import HandoffError
 from jobs.handoff.runs import open_shards
 from schemas.conf import Work
+from udfs.children import child_environment
 from udfs.store.run import HandoffRun
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _environment() -> dict[str, str]:
     """A worker sees the GPUs that Spark gave its task, and no other."""
     from pyspark import TaskContext
 
-    environment, context = worker_environment(), TaskContext.get()
+    environment, context = child_environment(), TaskContext.get()
     given = context.resources().get("gpu") if context is not None else None
     if given is not None:
         environment["CUDA_VISIBLE_DEVICES"] = ",".join(given.addresses)

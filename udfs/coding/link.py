@@ -14,12 +14,12 @@ import sys
 import time
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any, Literal
 
 from schemas.code import CodeLimits
 from udfs.coding.inside.wire import MAX_DEPTH
 from udfs.coding.units import Units
+from udfs.sandbox.program import one_file
 from udfs.sandbox.sandbox import Sandbox
 from udfs.sandbox.spec import ISOLATED, Answer, Job, Limits
 
@@ -86,13 +86,9 @@ exec(code)
 def _program(name: str) -> dict[str, bytes]:
     """The files that run inside: wire, peer and one of the two mains, joined, since nothing of ours can be imported there.
 
-    Imports of each other and of the names of types go: annotations are never evaluated, and ``typing`` takes as long as the interpreter itself.
+    Imports of the names of types go as well: ``typing`` takes as long as the interpreter itself.
     """
-    room = files("udfs.coding.inside")
-    parts = [room.joinpath(f"{part}.py").read_text("utf-8") for part in ("wire", "peer", name)]
-    gone = ("from __future__ ", "from typing ", "from collections.abc ", "from udfs.coding.inside")
-    lines = [line for part in parts for line in part.split("\n") if not line.startswith(gone)]
-    text = "from __future__ import annotations\n" + "\n".join(lines)
+    text = one_file("udfs.coding.inside", ("wire", "peer", name), ("from typing ", "from collections.abc ", "from udfs.coding.inside"))
     code = marshal.dumps(compile(text, "program.py", "exec", dont_inherit=True, optimize=2))
     return {"start.py": _START.format(version=sys.version).encode(), "program.bin": code, "program.py": text.encode()}
 

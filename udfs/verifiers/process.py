@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -11,10 +10,9 @@ import tempfile
 import time
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
-import udfs
+from udfs.children import child_environment
 from udfs.verifiers.chunks import Chunk
 from udfs.verifiers.worker import MARKER, Marker
 
@@ -39,7 +37,7 @@ class GradingProcess:
             self._process = subprocess.Popen(
                 command,
                 pass_fds=descriptors,
-                env=_environment(),
+                env=child_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 start_new_session=True,
@@ -105,10 +103,3 @@ class GradingProcess:
             code = self._process.wait()
         self._marker.close()
         return code
-
-
-def _environment() -> dict[str, str]:
-    """This environment, in which the worker finds the same code."""
-    root = str(Path(udfs.__path__[0]).parent)
-    there = os.environ.get("PYTHONPATH")
-    return {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{there}" if there else root}
