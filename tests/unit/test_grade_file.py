@@ -309,7 +309,7 @@ def test_an_interrupt_ends_it_cleanly(tmp_path):
 def test_processes_shot_at_random_change_no_byte(tmp_path):
     """A signal about every second, to whichever process grades: no row is lost, none graded otherwise, none twice in the output."""
     path, shots = tmp_path / "rows.jsonl", random.Random(1)
-    path.write_text(text_of(row | {"id": 12 * n + row["id"]} for n in range(4000) for row, _ in ROWS[:12]))
+    path.write_text(text_of(row | {"id": 12 * n + row["id"]} for n in range(16_000) for row, _ in ROWS[:12]))
     assert grade(path, "--out", tmp_path / "calm.jsonl") == 0
     command = [sys.executable, "-m", "jobs.cli", "grade", str(path), "--out", str(tmp_path / "shot.jsonl"), "--workers", "2"]
     process, hits = subprocess.Popen(command, cwd=ROOT), 0
