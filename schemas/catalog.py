@@ -26,11 +26,13 @@ from schemas.ops.rounds import ROUNDS
 from schemas.ops.tombstones import TOMBSTONES
 from schemas.silver.calls import CALLS
 from schemas.silver.contamination import CONTAMINATION
+from schemas.silver.conversions import CONVERSIONS
 from schemas.silver.document_profiles import DOCUMENT_PROFILES
 from schemas.silver.document_verdicts import DOCUMENT_VERDICTS
 from schemas.silver.documents import DOCUMENTS as SILVER_DOCUMENTS
 from schemas.silver.eval_samples import EVAL_SAMPLES
 from schemas.silver.interactions import INTERACTIONS
+from schemas.silver.judge_audits import JUDGE_AUDITS
 from schemas.silver.qa import QA
 from schemas.silver.qa_verdicts import QA_VERDICTS
 from schemas.silver.rewards import REWARDS
@@ -52,6 +54,8 @@ ALL_TABLES: tuple[Table, ...] = (
     SILVER_DOCUMENTS,
     DOCUMENT_VERDICTS,
     CONTAMINATION,
+    CONVERSIONS,
+    JUDGE_AUDITS,
     QA,
     QA_VERDICTS,
     TRAJECTORIES,

@@ -14,6 +14,7 @@ Layout below ``handoff/<program>/run=<run_id>/``::
     dead/<sid>.json                    DeadLetter: attempts exhausted
     quarantine/<sid>.<attempt>.json    Quarantined: a commit that the ingester refused, with its reason
     ingest/<batch>.json                write-ahead file of the ingester: ordered list of commit names
+    replies/<sid>/<attempt>.jsonl      convert: every reply, synced before it is used; a later attempt asks for none of them again
     control/{pause,stop}               presence is the signal
     control/min_policy_version         ordinal: groups of an older policy are not begun any more
 """
@@ -47,9 +48,25 @@ FAILURE_CLASSES = (
     "env_error",
 )
 
-CONVERT_SHARD = pa.schema(
+#: A reply of an earlier run, or an earlier failure (``reply`` null), as a shard carries it.
+EARLIER = pa.struct(
     [
         pa.field("request_hash", pa.string(), nullable=False),
+        pa.field("call_hash", pa.string(), nullable=False),
+        pa.field("draw", pa.int32(), nullable=False),
+        pa.field("reply", pa.string()),
+        pa.field("model", pa.string()),
+        pa.field("prompt_tokens", pa.int64()),
+        pa.field("cached_tokens", pa.int64()),
+        pa.field("completion_tokens", pa.int64()),
+        pa.field("price", pa.float64()),
+        pa.field("finish_reason", pa.string()),
+        pa.field("failure_class", pa.string()),
+    ]
+)
+
+CONVERT_SHARD = pa.schema(
+    [
         pa.field("ingest_id", pa.string(), nullable=False),
         pa.field("doc_id", pa.string(), nullable=False),
         pa.field("source", pa.string(), nullable=False),
@@ -57,8 +74,8 @@ CONVERT_SHARD = pa.schema(
         pa.field("title", pa.string()),
         pa.field("text", pa.string(), nullable=False),
         pa.field("metadata", pa.string(), nullable=False),
-        pa.field("draw", pa.int32(), nullable=False),
-        pa.field("earlier_reply", pa.string()),  # a reply already paid for: returned as it is, nothing is generated
+        pa.field("audit", pa.string()),  # an item of the checker's audit instead of a document: udfs.conversion.audit.AuditItem as JSON
+        pa.field("earlier", pa.list_(pa.field("element", EARLIER, nullable=False)), nullable=False),  # paid for already: never asked again
     ]
 )
 
@@ -133,7 +150,7 @@ PART_SCHEMAS: dict[str, pa.Schema] = {
 }
 #: Column by which a row belongs to an item of its shard.
 ITEM_KEYS: dict[str, str] = {
-    "convert": "request_hash",
+    "convert": "doc_id",
     "rollout": "prompt_id",
     "agent": "prompt_id",
     "judge": "judgement_id",
@@ -143,6 +160,8 @@ ITEM_KEYS: dict[str, str] = {
 
 #: Programs whose items come back with ``n_samples`` rows each.
 SAMPLED = ("rollout", "agent")
+#: Programs whose items come back with one row or more: as many as a chain of calls took.
+CHAINED = ("convert",)
 
 
 class FileModel(BaseModel):

@@ -8,7 +8,7 @@ from dataclasses import field as dc_field
 import pyarrow as pa
 
 #: Version of the lake's whole layout; a lake that carries a newer one is refused (``migrate`` brings an older one forward).
-LAKE_SCHEMA_VERSION = 4
+LAKE_SCHEMA_VERSION = 5
 
 TIMESTAMP = pa.timestamp("us", tz="UTC")
 STRINGS = pa.list_(pa.field("element", pa.string(), nullable=True))

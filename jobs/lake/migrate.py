@@ -21,6 +21,7 @@ from jobs.lake.locks import exclusive
 from jobs.lake.types import spark_schema
 from schemas.bronze.benchmark_items import BENCHMARK_ITEMS
 from schemas.bronze.judgements import JUDGEMENTS
+from schemas.bronze.replies import REPLIES
 from schemas.bronze.rescored import RESCORED
 from schemas.bronze.rollouts import ROLLOUTS
 from schemas.catalog import ALL_TABLES
@@ -30,10 +31,12 @@ from schemas.ops.bindings import BINDINGS
 from schemas.ops.tombstones import TOMBSTONES
 from schemas.silver.calls import CALLS
 from schemas.silver.contamination import CONTAMINATION
+from schemas.silver.conversions import CONVERSIONS
 from schemas.silver.document_profiles import DOCUMENT_PROFILES
 from schemas.silver.documents import DOCUMENTS as SILVER_DOCUMENTS
 from schemas.silver.eval_samples import EVAL_SAMPLES
 from schemas.silver.interactions import INTERACTIONS
+from schemas.silver.judge_audits import JUDGE_AUDITS
 from schemas.silver.rewards import REWARDS
 from schemas.silver.trajectories import TRAJECTORIES
 from schemas.table import LAKE_SCHEMA_VERSION, Table
@@ -101,6 +104,10 @@ STEPS: tuple[Step, ...] = (
     Step(
         4, "several turns, tools, environments, usage and tests in rollouts and what is made of them; tables of judges and of re-scored tokens",
         adds=(JUDGEMENTS, RESCORED), widens=(ROLLOUTS, TRAJECTORIES, INTERACTIONS, REWARDS, CALLS),
+    ),
+    Step(
+        5, "stages, models and personas in replies; tables of what became of each document in conversion, and of audits of the checking model",
+        adds=(CONVERSIONS, JUDGE_AUDITS), widens=(REPLIES,),
     ),
 )  # fmt: skip
 

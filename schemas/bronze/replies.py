@@ -33,6 +33,16 @@ REPLIES = Table(
             column("seconds", pa.float64(), "engine seconds"),
             column("worker_id", pa.string(), "who made it"),
             column("finished_at", TIMESTAMP, "when"),
+            column("call_hash", pa.string(), "the same without the draw: one logical call, however often it was asked", null=True),
+            column("stage", pa.string(), "extract, filter, identify, generate, check, audit, document (nothing was asked)", null=True),
+            column("ordinal", pa.int32(), "which persona of the document the call was for, from 0", null=True),
+            column(
+                "reask", pa.int32(), "0: the call's first reply; 1: asked again, the first reply was none that could be read", null=True
+            ),
+            column("model", pa.string(), "which model replied, as the server names it", null=True),
+            column("domain", pa.string(), "domain of the document, once it is known", null=True),
+            column("persona", pa.string(), "for whom the question is made", null=True),
+            column("cached_tokens", pa.int64(), "of the prompt, from the engine's cache of prefixes", null=True),
         ]
     ),
     key=("request_hash",),
