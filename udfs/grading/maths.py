@@ -32,7 +32,8 @@ _ONLY_WORDS = re.compile(r"[^\W\d_](?:[^\W\d_]|[ .'\u2019,-](?! ))*[.!]?\Z")
 _RUN = re.compile(r"[^\W\d_]{2,}")
 _NAME = re.compile(r"[A-Z][a-z]{1,2}\Z")
 _LETTER = re.compile(r"\(?([A-Z])\)?\Z")
-_SEPARATOR = re.compile(r"\s*[,;\n]\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+")
+#: What stands between the items of a set or a list.
+SEPARATOR = re.compile(r"\s*[,;\n]\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+")
 _BRACKETS = (("\\{", "\\}"), ("{", "}"), ("[", "]"), ("(", ")"))
 _NOWHERE = frozenset({"dne", "does not exist", "undefined"})
 #: What math-verify is known to read wrongly (dots, quantifiers, ratios, subscripts, percent and degree signs, text, dates): never asked.
@@ -128,7 +129,7 @@ def _items(text: str, kind: str) -> tuple[str, ...]:
         if text.startswith(left) and text.endswith(right):
             text = text[len(left) : -len(right)]
             break
-    return tuple(normalise_text(item) for item in _SEPARATOR.split(text.strip()) if item.strip())
+    return tuple(normalise_text(item) for item in SEPARATOR.split(text.strip()) if item.strip())
 
 
 def _is_words(text: str, kind: str) -> bool:
@@ -136,7 +137,7 @@ def _is_words(text: str, kind: str) -> bool:
     plain = words_of(text)
     if kind in ("set", "list"):
         return any(
-            _RUN.search(_COMMAND.sub("", item)) and _is_words(item.strip("\\{}()[] "), "expression") for item in _SEPARATOR.split(plain)
+            _RUN.search(_COMMAND.sub("", item)) and _is_words(item.strip("\\{}()[] "), "expression") for item in SEPARATOR.split(plain)
         )
     if "\\" in plain or not _ONLY_WORDS.match(plain) or not plain:
         return False

@@ -8,7 +8,8 @@ from functools import lru_cache
 
 from udfs.grading.characters import DASHES
 
-_QUOTES = str.maketrans(dict.fromkeys("‘’‚‛′", "'") | dict.fromkeys("“”„‟«»″", '"') | DASHES)
+#: Typographic quotes, primes and dashes as ASCII.
+QUOTES = str.maketrans(dict.fromkeys("‘’‚‛′", "'") | dict.fromkeys("“”„‟«»″", '"') | DASHES)
 _PAIRS = (("'", "'"), ('"', '"'), ("`", "`"), ("**", "**"), ("*", "*"))
 _CONSTANTS = frozenset({"None", "True", "False", "NotImplemented", "Ellipsis", "null", "true", "false", "nil", "NaN", "nan", "NULL"})
 _CODE_SIGN = re.compile(r"[_()\[\]{}=<>\\/|@#$%^~+*]|(?<!\w)-{1,2}\w|\w\.\w+\Z(?<!\w\.\w)|::|->")
@@ -61,7 +62,7 @@ def _unquote(text: str) -> str:
 @lru_cache(maxsize=16384)
 def normalise_code(text: str) -> str:
     """Code as compared: case kept, quotes around the whole dropped, no space beside punctuation."""
-    text = unicodedata.normalize("NFKC", text).translate(_QUOTES).strip()
+    text = unicodedata.normalize("NFKC", text).translate(QUOTES).strip()
     text = LEAD.sub("", text)
     if len(text) > 1 and text[-1] in ".," and text[-2] not in ".,":
         text = text[:-1]
@@ -72,7 +73,7 @@ def normalise_code(text: str) -> str:
 @lru_cache(maxsize=16384)
 def normalise_text(text: str) -> str:
     """Words as compared: NFKC, case folded, one space, no quotes, article or punctuation around the whole."""
-    text = unicodedata.normalize("NFKC", text).translate(_QUOTES).casefold()
+    text = unicodedata.normalize("NFKC", text).translate(QUOTES).casefold()
     text = LEAD.sub("", " ".join(text.split()))
     bare = text.strip(_EDGES)
     shorter = _ARTICLE.sub("", bare).strip(_EDGES)

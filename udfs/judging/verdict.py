@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import re
 from dataclasses import dataclass
-from typing import Any
 
-#: The whole reply may stand in one fence; anything beside it is no reply.
-_FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n```", re.DOTALL)
-#: Longest reply read, in code points.
-MAX_REPLY = 100_000
+from udfs.replies.strict import read_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +33,7 @@ def read_verdict(kind: str, reply: str, *, swapped: bool) -> Verdict:
         reply: the whole text.
         swapped: b was shown first.
     """
-    found = _object(reply)
+    found = read_object(reply)
     field = "verdict" if kind == "pairwise" else "score"
     if found is None or set(found) != {"explanation", field} or not isinstance(found["explanation"], str):
         return INVALID
@@ -50,24 +44,3 @@ def read_verdict(kind: str, reply: str, *, swapped: bool) -> Verdict:
     if type(value) is not int or not 0 <= value <= 10:
         return INVALID
     return Verdict("score", value / 10, explanation)
-
-
-def _object(reply: str) -> dict[str, Any] | None:
-    """The one JSON object that a reply is; None where it is none, or says a key twice."""
-    text = reply.strip()
-    if len(text) > MAX_REPLY:
-        return None
-    if (fenced := _FENCED.fullmatch(text)) is not None:
-        text = fenced[1]
-    try:
-        found = json.loads(text, object_pairs_hook=_once)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    held = dict(pairs)
-    if len(held) != len(pairs):
-        raise ValueError("a key twice")
-    return held

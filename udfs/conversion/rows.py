@@ -1,0 +1,86 @@
+"""A generated candidate, and the row of silver.qa that it becomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from schemas.contract import AnswerContract
+from schemas.ids import text_hash
+from udfs.admission.keys import answer_key, question_key
+from udfs.conversion.contracts import ContractRefusedError, fallback_contract
+from udfs.conversion.evidence import EvidenceRefusedError, Proof, prove
+from udfs.conversion.passage import Passage
+from udfs.conversion.readings import Generated
+from udfs.extract.candidate import dotted_pattern_id, normal
+from udfs.extract.wording import STOPWORDS
+from udfs.replies.items import REPEATED
+
+#: Kind of an answer that is worked out; it has no place of its own within its evidence.
+COMPUTED = "computed_number"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A candidate after the evidence stage: its proof, or the reason why it has none."""
+
+    made: Generated
+    passage: Passage
+    proof: Proof | None
+    reason: str | None
+
+    def shown_answer(self) -> str:
+        """The answer as the checker sees it: with its unit and with what else would count as right."""
+        made = self.made
+        answer = made.answer if made.unit is None or made.unit in made.answer else f"{made.answer} {made.unit}"
+        return f"{answer}\n(as right counts also: {'; '.join(made.aliases)})" if made.aliases else answer
+
+    def row(self, domain: str) -> dict[str, Any]:
+        """The columns of silver.qa that an engine knows; offsets are of the document. What has no proof has no place: its offsets are 0."""
+        made, proof = self.made, self.proof
+        text, offset = self.passage.text, self.passage.offset
+        contract: AnswerContract = fallback_contract(made) if proof is None else proof.contract
+        (start, end), (answer_start, answer_end) = ((0, 0), (0, 0)) if proof is None else (proof.evidence, proof.answer)
+        shift = 0 if proof is None else offset
+        return {
+            "kind": COMPUTED if proof is not None and proof.computed else f"generated_{made.answer_type}",
+            # A generated question stands by itself: no title is shown beside it.
+            "subject": "",
+            "question": made.question,
+            "answer": made.answer if proof is None or proof.computed else text[answer_start:answer_end],
+            "answer_type": contract.type,
+            "contract": contract.canonical(),
+            "evidence_start": start + shift,
+            "evidence_end": end + shift,
+            "evidence_hash": text_hash(text[start:end]),
+            "answer_start": answer_start + shift,
+            "answer_end": answer_end + shift,
+            "pattern": dotted_pattern_id("generated", question_key(made.question)),
+            "distractors": "[]",
+            "domain": domain,
+            "filter_reason": self.reason,
+        }
+
+
+class Siblings:
+    """The candidates of one document that are proved so far: none is asked for twice."""
+
+    def __init__(self) -> None:
+        self._seen: set[object] = set()
+
+    def candidate(self, made: Generated, passage: Passage) -> Candidate:
+        """A generated question with its proof, or with why it is rejected."""
+        try:
+            proof = prove(made, passage)
+        except (EvidenceRefusedError, ContractRefusedError) as error:
+            return Candidate(made, passage, None, error.reason)
+        keys = _keys(made, proof.contract)
+        repeated = not self._seen.isdisjoint(keys)
+        self._seen.update(keys)
+        return Candidate(made, passage, proof, REPEATED if repeated else None)
+
+
+def _keys(made: Generated, contract: AnswerContract) -> tuple[object, object]:
+    """What makes two candidates one: the same question, or the same answer to a question of the same words in whatever order."""
+    words = frozenset(normal(made.question).split()) - STOPWORDS
+    return question_key(made.question), (answer_key(contract), words)
