@@ -16,6 +16,7 @@ from jobs.care.selection import tombstoned
 from jobs.context import JobContext, JobReport, JobRun
 from jobs.decontaminate import questions_refused, refuse_questions
 from jobs.lake.types import spark_schema
+from jobs.sources.added import added_ingests
 from schemas.bronze.documents import DOCUMENTS as RECEIVED
 from schemas.errors import VerilakeError
 from schemas.gold.prompts import PROMPTS
@@ -25,9 +26,13 @@ from schemas.silver.qa import QA
 from schemas.silver.qa_verdicts import QA_VERDICTS
 from udfs.admission.batches import verdict_batches
 from udfs.admission.checks import RULES_VERSION
+from udfs.admission.rules import RULES
+from udfs.coding.rewards import VERIFIER as CODE_VERIFIER
+from udfs.coding.rewards import VERSION as CODE_VERSION
 from udfs.extract import VERSION as EXTRACT_VERSION
 from udfs.grading import VERIFIER, VERSION
 from udfs.prompts import template_versions
+from udfs.sources.prompts import template_versions as added_template_versions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -65,7 +70,7 @@ def run(ctx: JobContext, ingest_id: str) -> JobReport:
         },
         writes={QA_VERDICTS: ingest_id, TASKS: origin, PROMPTS: origin},
         settings=ctx.config.admit,
-        versions={"rules": RULES_VERSION, "patterns": EXTRACT_VERSION, VERIFIER: VERSION, **template_versions()},
+        versions={"rules": RULES_VERSION, "patterns": EXTRACT_VERSION, VERIFIER: VERSION, **template_versions(), **_of_added(ctx, ingest_id)},
     ) as job:  # fmt: skip
         if not job.done:
             _admit(ctx, job, ingest_id, before, origin)
@@ -79,6 +84,11 @@ def earlier_ingests(ctx: JobContext, ingest_id: str) -> list[str]:
     filled = {name for name, commit in ctx.lake.slices(RECEIVED).items() if commit.rows > 0}
     place = ordered.index(ingest_id) if ingest_id in ordered else len(ordered)
     return [name for name in ordered[:place] if name in filled]
+
+
+def _of_added(ctx: JobContext, ingest_id: str) -> dict[str, str]:
+    """What else the tasks of added sources depend on."""
+    return {CODE_VERIFIER: CODE_VERSION, **added_template_versions()} if ingest_id in added_ingests(ctx.lake) else {}
 
 
 def _admit(ctx: JobContext, job: JobRun, ingest_id: str, before: list[str], origin: str) -> None:
@@ -98,7 +108,7 @@ def _admit(ctx: JobContext, job: JobRun, ingest_id: str, before: list[str], orig
         job.write(QA_VERDICTS, lambda: verdicts(checked, found, earlier, ctx))
         states = job.read_written(QA_VERDICTS).select("qa_id", "state")
         admitted = checked.join(states.where("state = 'admitted'").select("qa_id"), "qa_id", "left_semi")
-        job.write(TASKS, lambda: set_aside(tasks(admitted, origin), tombstoned(ctx.lake)))
+        job.write(TASKS, lambda: set_aside(tasks(admitted, origin, ctx.read(DOCUMENTS, ingest_id)), tombstoned(ctx.lake)))
         windows = checked.select("qa_id", "window", "window_start", "n_chars")
         job.write(PROMPTS, lambda: prompts(job.read_written(TASKS), windows, earlier, forms=conf.forms, n_options=conf.choice_options))
         reasons = {row["reason"]: row["count"] for row in job.read_written(QA_VERDICTS).groupBy("reason").count().collect()}
@@ -116,7 +126,11 @@ def _admit(ctx: JobContext, job: JobRun, ingest_id: str, before: list[str], orig
 
 def verdicts(checked: DataFrame, collided: DataFrame, earlier: DataFrame, ctx: JobContext) -> DataFrame:
     """Rows of silver.qa_verdicts, one for every candidate: each grouped check sees what the checks before it let pass."""
-    passing = checked.where("row_reason IS NULL").join(collided.select("qa_id"), "qa_id", "left_anti")
+    from pyspark.sql import functions as F
+
+    lenient = [engine for engine, rules in RULES.items() if not rules.collision]
+    colliding = checked.where(~F.col("engine").isin(lenient)).join(collided, "qa_id", "left_semi")
+    passing = checked.where("row_reason IS NULL").join(colliding.select("qa_id"), "qa_id", "left_anti")
     asked = repeated_questions(passing, earlier)
     rated = base_rates(passing.join(asked.select("qa_id"), "qa_id", "left_anti"), earlier, ctx.config.admit)
     outcomes = (

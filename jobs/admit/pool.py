@@ -12,7 +12,11 @@ from schemas.gold.prompts import PROMPTS
 from schemas.gold.tasks import TASKS
 from udfs.admission.batches import prompt_batches
 from udfs.admission.stages import DEFAULT_STAGE, STAGES
+from udfs.coding.rewards import VERIFIER as CODE_VERIFIER
+from udfs.coding.rewards import VERSION as CODE_VERSION
 from udfs.grading import VERIFIER, VERSION
+from udfs.sources.adapters import ADAPTERS
+from udfs.sources.item import ENGINES, GENERATOR
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -28,17 +32,36 @@ def _stage() -> Column:
     return F.coalesce(F.try_element_at(stages, F.col("kind")), F.lit(DEFAULT_STAGE)).cast("int")
 
 
-def tasks(admitted: DataFrame, origin: str) -> DataFrame:
-    """Rows of gold.tasks, version 1. An eval task is never trained on."""
+def _source_kind() -> Column:
+    """What an added candidate stands on, by the adapter that its template names."""
     from pyspark.sql import functions as F
 
-    roles = F.when(F.col("split") == "eval", F.array(F.lit("eval"), F.lit("canary"))).otherwise(F.array(F.lit("train"), F.lit("probe")))
+    kinds = F.create_map(*(F.lit(x) for name, adapter in sorted(ADAPTERS.items()) for x in (name, adapter.source_kind)))
+    adapted = F.element_at(kinds, F.substring_index("template", "@", 1))
+    return F.when(F.col("engine") == GENERATOR, "generator").otherwise(adapted)
+
+
+def tasks(admitted: DataFrame, origin: str, documents: DataFrame) -> DataFrame:
+    """Rows of gold.tasks, version 1. An eval task is never trained on.
+
+    Args:
+        admitted: ``CHECKED`` candidates.
+        origin: slice that is written.
+        documents: silver.documents of the ingest; those of added items say of which stage they are.
+    """
+    from pyspark.sql import functions as F
+
+    added = F.col("engine").isin(sorted(ENGINES))
+    held_out = F.array(F.lit("eval"), F.when(added, "regression").otherwise("canary"))
+    roles = F.when(F.col("split") == "eval", held_out).otherwise(F.array(F.lit("train"), F.lit("probe")))
+    by_code = F.when(F.col("answer_type") == "code", f"{CODE_VERIFIER}@{CODE_VERSION}").otherwise(f"{VERIFIER}@{VERSION}")
     made = {
-        "task_id": F.col("qa_id"), "version": F.lit(1), "origin": F.lit(origin), "source_kind": F.lit("corpus"), "allowed_roles": roles,
-        "verifier": F.lit(f"{VERIFIER}@{VERSION}"), "stage": _stage(), "status": F.lit("active"), "status_reason": F.lit(None).cast("string"),
-        "parent_task_id": F.lit(None).cast("string"),
+        "task_id": F.col("qa_id"), "version": F.lit(1), "origin": F.lit(origin), "allowed_roles": roles, "verifier": by_code,
+        "source_kind": F.when(added, _source_kind()).otherwise("corpus"), "stage": F.when(added, F.col("_stage")).otherwise(_stage()),
+        "status": F.lit("active"), "status_reason": F.lit(None).cast("string"), "parent_task_id": F.lit(None).cast("string"),
     }  # fmt: skip
-    return admitted.select(*((made[name] if name in made else F.col(name)).alias(name) for name in TASKS.schema.names))
+    staged = documents.select("doc_id", F.get_json_object("metadata", "$.stage").try_cast("int").alias("_stage"))
+    return admitted.join(staged, "doc_id").select(*((made[name] if name in made else F.col(name)).alias(name) for name in TASKS.schema.names))
 
 
 def _pool(answers: DataFrame) -> DataFrame:

@@ -20,7 +20,7 @@ def candidate(**changes):
     start, end = TEXT.index("The bridge"), TEXT.index(" It is")
     at = TEXT.index(answer) if answer in TEXT else 0
     return {
-        "qa_id": "q1", "doc_id": "d1", "question": QUESTION, "subject": "Zebra Falls", "answer": answer,
+        "qa_id": "q1", "doc_id": "d1", "engine": "extractive", "question": QUESTION, "subject": "Zebra Falls", "answer": answer,
         "contract": AnswerContract(type="date", gold=answer).canonical(), "evidence_start": start, "evidence_end": end,
         "evidence_hash": text_hash(TEXT[start:end]), "answer_start": at, "answer_end": at + len(answer), "distractors": "[]", "filter_reason": None,
     } | changes  # fmt: skip

@@ -9,17 +9,20 @@ from typing import Any
 import pyarrow as pa
 
 from schemas.conf import Form
-from schemas.contract import AnswerContract
 from schemas.gold.prompts import PROMPTS
 from schemas.ids import canonical_json, content_id
 from schemas.silver.qa import QA
 from schemas.silver.qa_verdicts import QA_VERDICTS
 from udfs.admission.checks import Window, check_item
+from udfs.admission.contracts import read_contract
 from udfs.admission.keys import answer_key, question_key
+from udfs.admission.rules import rules_of
 from udfs.extract import patterns
 from udfs.extract.candidate import normal
 from udfs.prompts.passages import passage_around
 from udfs.prompts.render import render
+from udfs.sources.item import SOURCE_KINDS
+from udfs.sources.prompts import prompts_of
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -112,16 +115,11 @@ def pattern_batches(batches: Batches) -> Batches:
 def earlier_batches(batches: Batches) -> Batches:
     """Tasks of earlier ingests (task_id, kind, answer, question, contract) -> ``EARLIER``."""
     for batch in batches:
-        rows = [
-            {
-                "task_id": row["task_id"],
-                "kind": row["kind"],
-                "answer": row["answer"],
-                "question_key": question_key(row["question"]),
-                "answer_key": answer_key(AnswerContract.model_validate_json(row["contract"])),
-            }
-            for row in batch.to_pylist()
-        ]
+        rows = []
+        for row in batch.to_pylist():
+            contract = read_contract(row["contract"])
+            keys = {"question_key": question_key(row["question"], contract), "answer_key": answer_key(contract)}
+            rows.append({name: row[name] for name in ("task_id", "kind", "answer")} | keys)
         yield pa.RecordBatch.from_pylist(rows, schema=EARLIER)
 
 
@@ -133,21 +131,23 @@ def verdict_of(row: dict[str, Any]) -> dict[str, Any]:
             ``base_rank, base_cap, base_items``.
     """
     probes = json.loads(row["row_probes"])
+    rules = rules_of(row["engine"])
     collision = None if row["collision_doc"] is None else {"doc_id": row["collision_doc"], "answer": row["collision_answer"]}
     probes["collision"] = collision or "none"
     asked = None if row["question_reason"] is None else {"other": row["question_other"], "reason": row["question_reason"]}
-    probes["question"] = asked or ("unique" if row["row_reason"] is None and collision is None else "not compared")
+    passed = row["row_reason"] is None and not (collision and rules.collision)
+    probes["question"] = asked or ("unique" if passed else "not compared")
     rated = row["base_rank"] is not None
     rate = {"rank": row["base_rank"], "cap": row["base_cap"], "items_of_kind": row["base_items"]}
     probes["base_rate"] = rate if rated else "not compared"
     reason, evidence = "admitted", {}
     if row["row_reason"] is not None:
         reason, evidence = row["row_reason"], json.loads(row["row_evidence"])
-    elif collision is not None:
+    elif collision is not None and rules.collision:
         reason, evidence = "collision", collision
     elif asked is not None:
         reason, evidence = row["question_reason"], {"other": row["question_other"]}
-    elif rated and row["base_rank"] > row["base_cap"]:
+    elif rated and rules.base_rate and row["base_rank"] > row["base_cap"]:
         reason, evidence = "base_rate", rate
     state = "admitted" if reason == "admitted" else "rejected"
     return {
@@ -178,6 +178,9 @@ def prompt_batches(batches: Batches, *, forms: Sequence[Form], n_options: int) -
     for batch in batches:
         rows: list[dict[str, Any]] = []
         for task in batch.to_pylist():
+            if task["source_kind"] in SOURCE_KINDS:
+                rows.extend(prompts_of(task, forms))
+                continue
             offset = task["window_start"]
             passage = passage_around(task["window"], task["evidence_start"] - offset, task["evidence_end"] - offset)
             made = (render(task, form, passage=passage, pool=task["pool"] or (), n_options=n_options) for form in forms)

@@ -7,21 +7,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ValidationError
-
+from schemas.code import CodeContract
 from schemas.contract import AnswerContract
 from schemas.ids import text_hash
+from udfs.admission.contracts import NO_CONTRACT, Contract, read_contract, try_code
 from udfs.admission.keys import answer_key, question_key
+from udfs.admission.rules import rules_of
 from udfs.admission.self_test import self_test
 from udfs.extract.leak import leaks
 from udfs.grading import grade
 from udfs.grading.numbers import parse_quantity
-from udfs.prompts.leaks import given_away
+from udfs.prompts.leaks import contains, given_away
 from udfs.prompts.options import one_line
 from udfs.prompts.templates import load
+from udfs.sandbox.sandbox import default_sandbox
 
 #: Version of the rules in this package; a change that can alter a verdict raises it.
-RULES_VERSION = "1"
+RULES_VERSION = "2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +82,28 @@ def _evidence(item: Mapping[str, Any], window: Window | None) -> dict[str, Any] 
     )
 
 
-def _answer_place(item: Mapping[str, Any], window: Window, contract: AnswerContract) -> dict[str, Any] | None:
+def _answer_place(item: Mapping[str, Any], window: Window, contract: Contract) -> dict[str, Any] | None:
     """What is wrong with the answer's place; None where it lies within the evidence and reads as the answer."""
     start, end = item["answer_start"], item["answer_end"]
     said = window.span(start, end)
     if said is None or start < item["evidence_start"] or end > item["evidence_end"]:
         return {"why": "answer outside of the evidence", "span": [start, end]}
+    if said == item["answer"]:
+        return None
     # Where the gold cannot be read under its contract, the contract's own check says so.
-    if said == item["answer"] or grade(contract, said).verdict in ("correct", "unparsable_gold"):
+    if isinstance(contract, AnswerContract) and grade(contract, said).verdict in ("correct", "unparsable_gold"):
         return None
     return {"why": "the text at the answer's place is not the answer", "span": [start, end], "text": said[:200]}
 
 
-def _leak(item: Mapping[str, Any], contract: AnswerContract) -> dict[str, Any] | None:
-    """What the closed-book prompt gives away: the question with its subject by stem and subword, the whole prompt word for word."""
+def _leak(item: Mapping[str, Any], contract: Contract) -> dict[str, Any] | None:
+    """What the closed-book prompt gives away: the question with its subject by stem and subword, the whole prompt word for word.
+
+    Of code, a prompt that holds the reference program itself.
+    """
     answer = item["answer"]
+    if isinstance(contract, CodeContract):
+        return {"word": answer[:200], "where": "question"} if contains(item["question"], answer) else None
     shown = f"{item['subject']}\n{item['question']}"
     # A quantity leaks by its number: its unit may stand in the question.
     number = parse_quantity(answer) if contract.type == "number" else None
@@ -116,13 +125,30 @@ def _distractors(item: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(v for v in values if isinstance(v, str)) if isinstance(values, list) else ()
 
 
+def _contract(item: Mapping[str, Any], contract: Contract, max_near_misses: int) -> tuple[list[tuple[str, dict[str, Any]]], dict[str, Any]]:
+    """What the contract's trial on itself rejects, and what it measured."""
+    if isinstance(contract, CodeContract):
+        reason, probe = try_code(contract, item["answer"], default_sandbox)
+        return [] if reason is None else [(reason, {"problems": probe["problems"]})], probe
+    trial = self_test(contract, item["answer"], others=_distractors(item), seed=item["qa_id"], limit=max_near_misses)
+    failures = []
+    if trial.refused is not None:
+        failures.append(("contract_rejects_gold", {"text": trial.refused[:200], "verdict": trial.verdict}))
+    if trial.accepted is not None:
+        failures.append(("contract_accepts_near_miss", {"text": trial.accepted[:200]}))
+    return failures, {"right": trial.n_right, "near_misses": trial.n_near_misses, "refused": trial.refused, "accepted": trial.accepted}
+
+
 def check_item(item: Mapping[str, Any], window: Window | None, *, max_near_misses: int) -> Checked:
     """Run every row check on one candidate; none is left out because an earlier one failed.
 
     Args:
-        item: row of silver.qa.
+        item: row of silver.qa; its engine decides which findings reject (``udfs.admission.rules``).
         window: its document around the evidence, None where the document is not there.
         max_near_misses: at most so many near misses are tried.
+
+    Raises:
+        SandboxUnavailableError: its contract is of code, and this machine cannot run programs safely.
     """
     probes: dict[str, Any] = {"engine": item["filter_reason"] or "passed"}
     failures: list[tuple[str, dict[str, Any]]] = []
@@ -133,9 +159,9 @@ def check_item(item: Mapping[str, Any], window: Window | None, *, max_near_misse
     if wrong:
         failures.append(("evidence_mismatch", wrong))
     try:
-        contract = AnswerContract.model_validate_json(item["contract"])
-    except ValidationError as error:
-        problem = {"why": "not a contract", "errors": error.error_count()}
+        contract = read_contract(item["contract"])
+    except NO_CONTRACT as error:
+        problem = {"why": "not a contract", "errors": str(error)[:200]}
         probes["contract"] = problem
         failures.append(("contract_rejects_gold", problem))
         return Checked(failures[0][0], failures[0][1], probes, question_key(item["question"]), "text:" + item["answer"])
@@ -143,15 +169,11 @@ def check_item(item: Mapping[str, Any], window: Window | None, *, max_near_misse
     probes["answer"] = "unknown" if wrong else misplaced or "in_evidence"
     if misplaced:
         failures.append(("answer_not_in_evidence", misplaced))
-    trial = self_test(contract, item["answer"], others=_distractors(item), seed=item["qa_id"], limit=max_near_misses)
-    probes["contract"] = {"right": trial.n_right, "near_misses": trial.n_near_misses, "refused": trial.refused, "accepted": trial.accepted}
-    if trial.refused is not None:
-        failures.append(("contract_rejects_gold", {"text": trial.refused[:200], "verdict": trial.verdict}))
-    if trial.accepted is not None:
-        failures.append(("contract_accepts_near_miss", {"text": trial.accepted[:200]}))
+    errs, probes["contract"] = _contract(item, contract, max_near_misses)
+    failures += errs
     leak = _leak(item, contract)
     probes["leak"] = leak or "none"
-    if leak:
+    if leak and rules_of(item["engine"]).leak:
         failures.append(("leak", leak))
     reason, evidence = failures[0] if failures else (None, {})
-    return Checked(reason, evidence, probes, question_key(item["question"]), answer_key(contract))
+    return Checked(reason, evidence, probes, question_key(item["question"], contract), answer_key(contract))

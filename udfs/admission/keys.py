@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
+from schemas.code import CodeContract
 from schemas.contract import AnswerContract
+from schemas.ids import text_hash
 from udfs.grading.dates import parse_date
 from udfs.grading.numbers import parse_gold
 from udfs.grading.texts import is_code_like, normalise_code, normalise_text
@@ -14,23 +16,28 @@ from udfs.text.normalise import normalise, squeeze
 _CODE = re.compile(r"(`[^`\n]{1,300}`)")
 
 
-def question_key(question: str) -> str:
+def question_key(question: str, contract: AnswerContract | CodeContract | None = None) -> str:
     """A question as compared: normalised words, one space, no final punctuation; code between backticks keeps its case.
 
     Args:
         question: self-contained question.
+        contract: its contract: the options of a choice are part of what is asked ("Which of these is true?"), in any order.
     """
     pieces = _CODE.split(question)
     text = "".join(piece if i % 2 else normalise(piece) for i, piece in enumerate(pieces))
-    return squeeze(text).rstrip("?!.: ")
+    key = squeeze(text).rstrip("?!.: ")
+    options = contract.options if isinstance(contract, AnswerContract) else ()
+    return "\n".join((key, *sorted(squeeze(normalise(option)) for option in options)))
 
 
-def answer_key(contract: AnswerContract) -> str:
-    """A gold answer as compared: exact value and unit, ISO date, code as code, words as words.
+def answer_key(contract: AnswerContract | CodeContract) -> str:
+    """A gold answer as compared: exact value and unit, ISO date, code as code, words as words; of a program, its tests.
 
     Args:
         contract: the contract; a gold that it cannot read is its own key.
     """
+    if isinstance(contract, CodeContract):
+        return "code:" + text_hash(contract.tests.model_dump_json())
     if contract.type == "number":
         quantity = parse_gold(contract.gold, contract.unit)
         if quantity is not None:
