@@ -15,6 +15,7 @@ from jobs.decontamination.affected import Affected, survey
 from jobs.decontamination.benchmarks import OWN, in_force, load
 from jobs.decontamination.screen import REASON, matches, refuse, rule_of
 from jobs.plan.candidates import in_force as newest
+from jobs.sources.added import added_ingests
 from schemas.bronze.benchmark_items import BENCHMARK_ITEMS
 from schemas.bronze.documents import DOCUMENTS
 from schemas.gold.tasks import TASKS
@@ -45,7 +46,7 @@ def screen_documents(ctx: JobContext, ingest_id: str) -> JobReport | None:
 
 def screen_questions(ctx: JobContext, ingest_id: str) -> JobReport | None:
     """Hold the candidate questions of an ingest with their answers against the sets in force; None where there are none."""
-    return _screen(ctx, f"questions={ingest_id}", "question", {QA: [ingest_id]}, lambda: _asked(ctx.read(QA, ingest_id), "qa_id"))
+    return _screen(ctx, f"questions={ingest_id}", "question", {QA: [ingest_id]}, lambda: _asked(_questions(ctx, ingest_id), "qa_id"))
 
 
 def screen_tasks(ctx: JobContext) -> JobReport | None:
@@ -170,7 +171,16 @@ def _missing(unmatched: dict[str, int]) -> dict[str, dict[str, int]]:
 def _documents(ctx: JobContext, ingest_id: str) -> DataFrame:
     from pyspark.sql import functions as F
 
-    return ctx.read(DOCUMENTS, ingest_id).select(F.col("doc_id").alias("row_id"), "doc_id", "text")
+    received = ctx.read(DOCUMENTS, ingest_id)
+    if ingest_id in added_ingests(ctx.lake):
+        received = received.join(_questions(ctx, ingest_id).select("doc_id"), "doc_id", "left_semi")
+    return received.select(F.col("doc_id").alias("row_id"), "doc_id", "text")
+
+
+def _questions(ctx: JobContext, ingest_id: str) -> DataFrame:
+    """Candidates of an ingest; of added tasks those to train on alone: held-out ones are a benchmark, and would be found in themselves."""
+    asked = ctx.read(QA, ingest_id)
+    return asked.where("split = 'train'") if ingest_id in added_ingests(ctx.lake) else asked
 
 
 def _asked(rows: DataFrame, key: str) -> DataFrame:

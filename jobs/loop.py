@@ -23,6 +23,7 @@ from jobs.context import JobContext, JobReport
 from jobs.lake.errors import MissingInputError
 from jobs.report import default_target, write_report
 from jobs.rounds import is_closed
+from jobs.sources.added import added_ingests
 from schemas.bronze.documents import DOCUMENTS
 from schemas.gold.round_plan import ROUND_PLAN
 from schemas.publication import pin_name
@@ -57,8 +58,10 @@ def ingests(ctx: JobContext) -> list[str]:
 
 
 def corpus_stations(ctx: JobContext, ingest_id: str) -> list[Station]:
-    """Curation, conversion and admission of one ingest."""
+    """Curation, conversion and admission of one ingest; added tasks are candidates already."""
     scope = f"ingest={ingest_id}"
+    if ingest_id in added_ingests(ctx.lake):
+        return [Station("admit", scope, lambda: admit_tasks.run(ctx, ingest_id))]
     return [
         Station("curate", scope, lambda: curate_corpus.run(ctx, ingest_id)),
         Station("convert", scope, lambda: convert_corpus.run(ctx, ingest_id)),

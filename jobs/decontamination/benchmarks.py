@@ -52,14 +52,23 @@ class Version:
     in_force: bool
 
 
+def check_name(name: str) -> None:
+    """Refuse a name that no set may have.
+
+    Raises:
+        BenchmarkNameError: with what names may hold.
+    """
+    if not _NAME.fullmatch(name) or name == OWN:
+        raise BenchmarkNameError.from_name(name)
+
+
 def add(ctx: JobContext, name: str, items: Sequence[Item]) -> JobReport:
     """Add a version of a set; nothing to do where this content is known under this name.
 
     Raises:
         BenchmarkNameError: a name that no set may have.
     """
-    if not _NAME.fullmatch(name) or name == OWN:
-        raise BenchmarkNameError.from_name(name)
+    check_name(name)
     benchmark = version_of(name, items)
     with ctx.open(JOB, f"benchmark={benchmark}", reads={}, writes={BENCHMARK_ITEMS: benchmark}) as job:
         if not job.done:

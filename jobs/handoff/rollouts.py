@@ -17,6 +17,7 @@ from jobs.handoff.plan import RunSpec, open_run
 from jobs.handoff.policies import find_checkpoint, lay_reader
 from jobs.lake.layout import Lake
 from jobs.ledger import read_events
+from jobs.sources.added import added_ingests
 from schemas.conf import Rollout
 from schemas.errors import VerilakeError
 from schemas.gold.prompts import PROMPTS
@@ -91,10 +92,11 @@ def engine_version(policy: Policy) -> str:
 def planned_ingests(lake: Lake, round_no: int) -> list[str]:
     """Ingests that the round's plan drew its tasks from, by the ledger; all of the lake where it does not know.
 
-    Their documents are what the policy may read: what was ingested since then cannot change an earlier round.
+    Their documents are what the policy may read: what was ingested since then cannot change an earlier round. Those of added tasks are none
+    of them, for they hold the golds.
     """
-    held = lake.slices(ROUND_PLAN).get(str(round_no))
-    curated = list(lake.slices(DOCUMENTS))
+    held, added = lake.slices(ROUND_PLAN).get(str(round_no)), added_ingests(lake)
+    curated = [ingest_id for ingest_id in lake.slices(DOCUMENTS) if ingest_id not in added]
     for event in read_events(lake, JOB_RUNS):
         if held is not None and event["fingerprint"] == held.fingerprint and event["state"] == "finished":
             origins = json.loads(event["reads"]).get(TASKS.name, {})

@@ -6,7 +6,7 @@ import gzip
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -21,7 +21,7 @@ ADAPTERS: tuple[str, ...] = get_args(Adapter)
 #: Errors of a file that are named one by one.
 _NAMED = 5
 #: Calculator notes of GSM8K, which a copy of the solution mostly lacks.
-_CALCULATED = re.compile(r"<<[^<>]*>>")
+CALCULATED = re.compile(r"<<[^<>]*>>")
 
 
 class BenchmarkError(InputRefusedError):
@@ -84,10 +84,10 @@ def read_items(path: Path, adapter: Adapter, fields: Fields | None = None) -> li
         raise BenchmarkError.from_lines(str(path), problems)
     if not items:
         raise BenchmarkError.from_file(str(path), "no item in it")
-    return _distinct(items)
+    return distinct(items)
 
 
-def _distinct(items: list[Item]) -> list[Item]:
+def distinct(items: Sequence[Item]) -> list[Item]:
     """Items with ids that repeat told apart by their ordinal."""
     seen: Counter[str] = Counter()
     out = []
@@ -143,7 +143,7 @@ def _ident(record: Mapping[str, Any], *names: str) -> str:
 
 def _gsm8k(record: Mapping[str, Any]) -> Item:
     solution, _, answer = _needed(record, "answer").partition("####")
-    return Item(_ident(record, "id"), _needed(record, "question"), answer.strip(), _CALCULATED.sub("", solution).strip())
+    return Item(_ident(record, "id"), _needed(record, "question"), answer.strip(), CALCULATED.sub("", solution).strip())
 
 
 def _math(record: Mapping[str, Any]) -> Item:

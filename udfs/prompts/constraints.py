@@ -42,6 +42,8 @@ def rules_for(task: Mapping[str, Any]) -> tuple[FormatRule, ...]:
     Args:
         task: row of gold.tasks.
     """
+    if task["answer_type"] == "code":
+        return ()
     base = AnswerContract.model_validate_json(task["contract"])
     if base.type == "choice" or base.format is not None:
         return ()

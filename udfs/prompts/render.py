@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from schemas.code import CodeContract
 from schemas.conf import Form
 from schemas.contract import AnswerContract
 from schemas.ids import canonical_json, content_id
@@ -24,7 +25,7 @@ def prompt_row(
     *,
     form: str,
     context_mode: str,
-    contract: AnswerContract,
+    contract: AnswerContract | CodeContract,
     context: str | None = None,
     options: Sequence[str] = (),
 ) -> dict[str, Any]:

@@ -62,8 +62,19 @@ def _records(lines: Iterable[Line], conf: Ingest, relative: str) -> Iterator[Rec
 
 def parse_line(line: Line, conf: Ingest, relative: str) -> Record | Reject:
     """One line to a record, or to the reason why it is none."""
+    value = read_object(line, conf.max_document_bytes)
+    return value if isinstance(value, Reject) else build_record(value, conf, Place(relative, "L", line.number), line.data)
+
+
+def read_object(line: Line, max_bytes: int) -> dict[str, Any] | Reject:
+    """The JSON object of one line, or the reason why it holds none.
+
+    Args:
+        line: the line.
+        max_bytes: longest line that is taken (``ingest.max_document_bytes``).
+    """
     if line.too_long:
-        detail = f"a line of {line.length} bytes exceeds ingest.max_document_bytes = {conf.max_document_bytes}"
+        detail = f"a line of {line.length} bytes exceeds ingest.max_document_bytes = {max_bytes}"
         return reject(line.number, "too_long", detail, line.data)
     try:
         source = line.data.decode("utf-8")
@@ -83,7 +94,7 @@ def parse_line(line: Line, conf: Ingest, relative: str) -> Record | Reject:
         return reject(line.number, "not_object", f"the line holds {_kind(value)}", line.data)
     if too_deep(value):
         return reject(line.number, "too_deep", f"nested deeper than {MAX_DEPTH}", line.data)
-    return build_record(value, conf, Place(relative, "L", line.number), line.data)
+    return value
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

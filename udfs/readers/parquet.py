@@ -88,14 +88,14 @@ def _rows(batch: pa.RecordBatch, start: int, conf: Ingest, relative: str) -> Ite
 def _values(column: pa.Array) -> list[Any]:
     """JSON values of a column; in place of one that cannot be converted, the exception."""
     try:
-        return [_plain(value) for value in column.to_pylist()]
+        return [json_value(value) for value in column.to_pylist()]
     except (ValueError, OverflowError, pa.ArrowException):
         return [_value(column, at) for at in range(len(column))]
 
 
 def _value(column: pa.Array, at: int) -> Any:
     try:
-        return _plain(column[at].as_py())
+        return json_value(column[at].as_py())
     except (ValueError, OverflowError, pa.ArrowException) as err:
         return err
 
@@ -112,16 +112,16 @@ def _as_bytes(column: pa.Array) -> pa.Array | None:
     return None
 
 
-def _plain(value: Any) -> Any:
-    """A JSON value: what JSON lacks becomes a string (dates in ISO 8601, decimals exactly, bytes as hexadecimal)."""
+def json_value(value: Any) -> Any:
+    """A JSON value of an Arrow value: what JSON lacks becomes a string (dates in ISO 8601, decimals exactly, bytes as hexadecimal)."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else Quoted({math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN"))
     if isinstance(value, dict):
-        return {str(name): _plain(child) for name, child in value.items()}
+        return {str(name): json_value(child) for name, child in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(child) for child in value]
+        return [json_value(child) for child in value]
     if isinstance(value, bytes):
         return Quoted(value.hex())
     return Quoted(value.isoformat() if hasattr(value, "isoformat") else value)

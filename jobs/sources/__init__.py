@@ -1,0 +1,1 @@
+"""Parts of add_tasks."""
