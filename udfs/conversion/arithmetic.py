@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from udfs.extract.spans import NUMBER
+from udfs.extract.spans import NUMBER, plain_number
 from udfs.grading.numbers import MAGNITUDE, parse_quantity
 
 #: Longest expression, its deepest nesting, and the largest numerator or denominator on the way.
@@ -62,7 +62,7 @@ def quoted_numbers(text: str, start: int = 0, end: int | None = None) -> list[Qu
     until = len(text) if end is None else end
     found = []
     for match in _QUOTED.finditer(text, start, until):
-        quantity = parse_quantity(match["number"])
+        quantity = parse_quantity(plain_number(match["number"]))
         if quantity is not None and not quantity.unit:
             found.append(Quoted(match.start(), match.end(), -quantity.value if match["minus"] else quantity.value))
     return found
@@ -78,7 +78,7 @@ def spelled_numbers(text: str, start: int, end: int) -> list[Quoted]:
     return found
 
 
-def evaluate(expression: str, digits: Sequence[Fraction], words: Sequence[Fraction] = ()) -> Computed:
+def evaluate(expression: str, digits: Sequence[Fraction], words: Callable[[], Sequence[Fraction]] = tuple) -> Computed:
     """The value of an expression over quoted numbers.
 
     ``+ - * / ( )``, a percent sign behind an operand (a hundredth), ``min(a, b)`` and ``max(a, b)``. Operands are ``$1``, ``$2`` ... (the
@@ -88,12 +88,12 @@ def evaluate(expression: str, digits: Sequence[Fraction], words: Sequence[Fracti
     Args:
         expression: by a model; at most ``MAX_LENGTH`` code points are read.
         digits: numbers of the quotes written in digits, in order.
-        words: further numbers that literals may equal.
+        words: gives further numbers that literals may equal; called where one equals none in digits.
 
     Raises:
         ArithmeticRefusedError: it is none, uses a number that is not quoted, divides by zero, or grows too large.
     """
-    parser = _Parser(_tokens(expression), digits, frozenset((*digits, *words)))
+    parser = _Parser(_tokens(expression), digits, words)
     value = parser.sum(0)
     if parser.at < len(parser.tokens):
         raise ArithmeticRefusedError("unreadable")
@@ -119,10 +119,10 @@ def _tokens(expression: str) -> list[tuple[str, str]]:
 class _Parser:
     """Recursive descent: sum, product, signed, percent, operand."""
 
-    __slots__ = ("at", "digits", "known", "operations", "quoted", "tokens")
+    __slots__ = ("at", "digits", "known", "operations", "quoted", "tokens", "words")
 
-    def __init__(self, tokens: list[tuple[str, str]], digits: Sequence[Fraction], known: frozenset[Fraction]) -> None:
-        self.tokens, self.digits, self.known = tokens, digits, known
+    def __init__(self, tokens: list[tuple[str, str]], digits: Sequence[Fraction], words: Callable[[], Sequence[Fraction]]) -> None:
+        self.tokens, self.digits, self.words = tokens, digits, words
         self.at = self.operations = self.quoted = 0
 
     def sum(self, depth: int) -> Fraction:
@@ -171,10 +171,10 @@ class _Parser:
         return value
 
     def _literal(self, text: str) -> Fraction:
-        quantity = parse_quantity(text)
+        quantity = parse_quantity(plain_number(text))
         if quantity is None:
             raise ArithmeticRefusedError("unreadable")
-        if quantity.value in self.known:
+        if quantity.value in self.digits or quantity.value in self.words():
             self.quoted += 1
         elif quantity.value not in CONSTANTS:
             raise ArithmeticRefusedError("not_quoted")

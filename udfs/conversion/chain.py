@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Generic, Literal, TypeVar
+from typing import Generic, TypeVar
 
 from udfs.conversion.ask import FAILED, Ask, AskingStage, Chain, Conversion, Document, Reply, Stage, StageState, State
 from udfs.conversion.passage import Passage
@@ -26,6 +26,8 @@ from udfs.conversion.windows import Window, head_window, spread_windows
 PASSED = "passed"
 #: Why a stage failed or was not asked.
 MALFORMED, NO_REPLY, NOT_ASKED = "reply:malformed", "reply:none", "budget"
+#: The generator found no question to ask for this reader.
+DECLINED = "declined"
 #: The identifier names nobody who would ask.
 NO_PERSONA = "no_persona"
 
@@ -96,20 +98,20 @@ class _Converting:
     def _generate(
         self, windows: tuple[Window, ...], shown: list[str]
     ) -> Generator[Sequence[Ask], Sequence[Reply], list[tuple[int, Generated]]]:
-        doc_id, domain = self._document.doc_id, self._domain or ""
-        asks = [self._stages.generate(shown[i], doc_id, i, domain, persona) for i, persona in enumerate(self._personas)]
-        readers: list[Callable[[str], Generated | Literal["declined"] | None]] = [partial(read_generated, passage=w.text) for w in windows]
-        outcomes = yield from _ask(asks, readers)
+        domain = self._domain or ""
+        examples = self._stages.examples(domain, self._document.doc_id)
+        asks = [self._stages.generate(shown[i], examples, i, domain, persona) for i, persona in enumerate(self._personas)]
+        outcomes = yield from _ask(asks, [partial(read_generated, passage=window.text) for window in windows])
         made: list[tuple[int, Generated]] = []
         for i, outcome in enumerate(outcomes):
             value = outcome.value
             if value is None:
                 self._note("generate", i, outcome.state, outcome.reason)
-            elif isinstance(value, Generated):
+            elif value.declined:
+                self._note("generate", i, "rejected", DECLINED)
+            else:
                 self._note("generate", i, "passed", PASSED, item=len(made))
                 made.append((i, value))
-            else:
-                self._note("generate", i, "rejected", value)
         return made
 
     def _prove(self, made: list[tuple[int, Generated]], windows: tuple[Window, ...]) -> list[tuple[int, int]]:

@@ -89,9 +89,8 @@ def _places(made: Generated, passage: Passage) -> list[Span]:
 
 def _compute(expression: str, quotes: list[Span], passage: Passage) -> Computed:
     digits = [number.value for start, end in quotes for number in quoted_numbers(passage.text, start, end)]
-    words = [number.value for start, end in quotes for number in spelled_numbers(passage.text, start, end)]
     try:
-        return evaluate(expression, digits, words)
+        return evaluate(expression, digits, lambda: [n.value for start, end in quotes for n in spelled_numbers(passage.text, start, end)])
     except ArithmeticRefusedError as error:
         raise EvidenceRefusedError(f"computation_{error.reason}") from None
 

@@ -52,9 +52,12 @@ class Stages:
         """Its domain and readers."""
         return self.ask("identify", {"passage": shown, "domains": self._domains, "count": str(self.recipe.max_personas)})
 
-    def generate(self, shown: str, doc_id: str, ordinal: int, domain: str, persona: str) -> Ask:
+    def examples(self, domain: str, doc_id: str) -> str:
+        """The few-shots of one document, the same for all its readers: engines keep what prompts have in common."""
+        return shown_fewshots(domain, doc_id, self.recipe.n_fewshots)
+
+    def generate(self, shown: str, examples: str, ordinal: int, domain: str, persona: str) -> Ask:
         """A question of one reader."""
-        examples = shown_fewshots(domain, doc_id, self.recipe.n_fewshots)
         values = {"passage": shown, "examples": examples, "persona": quote(persona)}
         return self.ask("generate", values, ordinal=ordinal, domain=domain, persona=persona)
 

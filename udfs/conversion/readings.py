@@ -48,7 +48,11 @@ class Identified:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A question as it was generated; ``aliases`` are without repetitions, ``computation`` is None where the answer is quoted."""
+    """A question as it was generated.
+
+    ``declined`` says that the generator found none to ask. ``aliases`` are without repetitions; ``computation`` is None where the answer is
+    quoted.
+    """
 
     evidence: tuple[str, ...]
     question: str
@@ -58,9 +62,10 @@ class Generated:
     aliases: tuple[str, ...]
     computation: str | None
 
-
-#: The generator found no question to ask.
-DECLINED: Literal["declined"] = "declined"
+    @property
+    def declined(self) -> bool:
+        """Whether question or answer was left empty."""
+        return not self.question or not self.answer
 
 
 def _text(most: int) -> dict[str, Any]:
@@ -145,8 +150,8 @@ def read_identified(reply: str, recipe: Recipe) -> Identified | None:
     return Identified(name if name in recipe.domains else OTHER, tuple(kept.values())[: recipe.max_personas])
 
 
-def read_generated(reply: str, passage: str) -> Generated | Literal["declined"] | None:
-    """Question and answer; ``declined`` where the reply leaves either empty; None where it is none or a backslash of it was lost.
+def read_generated(reply: str, passage: str) -> Generated | None:
+    """Question and answer; None where the reply is none or a backslash of it was lost.
 
     Args:
         reply: the whole text.
@@ -155,8 +160,6 @@ def read_generated(reply: str, passage: str) -> Generated | Literal["declined"] 
     found = read_object(reply)
     if found is None or found.keys() != _FIELDS or not _is_typed(found):
         return None
-    if not found["question"].strip() or not found["answer"].strip():
-        return DECLINED
     texts = (found["question"], found["answer"], *found["evidence"], *found["aliases"])
     meant = [restored(text, passage) for text in texts]
     unit, computation = found["unit"] or "", found["computation"] or ""

@@ -22,12 +22,13 @@ COMPUTED = "computed_number"
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A candidate after the evidence stage: its proof, or the reason why it has none."""
+    """A candidate after the evidence stage: its proof, the reason why it goes no further, and the question as questions are compared."""
 
     made: Generated
     passage: Passage
     proof: Proof | None
     reason: str | None
+    key: str
 
     def shown_answer(self) -> str:
         """The answer as the checker sees it: with its unit and with what else would count as right."""
@@ -55,7 +56,7 @@ class Candidate:
             "evidence_hash": text_hash(text[start:end]),
             "answer_start": answer_start + shift,
             "answer_end": answer_end + shift,
-            "pattern": dotted_pattern_id("generated", question_key(made.question)),
+            "pattern": dotted_pattern_id("generated", self.key),
             "distractors": "[]",
             "domain": domain,
             "filter_reason": self.reason,
@@ -70,17 +71,13 @@ class Siblings:
 
     def candidate(self, made: Generated, passage: Passage) -> Candidate:
         """A generated question with its proof, or with why it is rejected."""
+        key = question_key(made.question)
         try:
             proof = prove(made, passage)
         except (EvidenceRefusedError, ContractRefusedError) as error:
-            return Candidate(made, passage, None, error.reason)
-        keys = _keys(made, proof.contract)
+            return Candidate(made, passage, None, error.reason, key)
+        # One is asked for twice where the question is the same, or the answer and the words of the question in whatever order.
+        keys = key, (answer_key(proof.contract), frozenset(normal(made.question).split()) - STOPWORDS)
         repeated = not self._seen.isdisjoint(keys)
         self._seen.update(keys)
-        return Candidate(made, passage, proof, REPEATED if repeated else None)
-
-
-def _keys(made: Generated, contract: AnswerContract) -> tuple[object, object]:
-    """What makes two candidates one: the same question, or the same answer to a question of the same words in whatever order."""
-    words = frozenset(normal(made.question).split()) - STOPWORDS
-    return question_key(made.question), (answer_key(contract), words)
+        return Candidate(made, passage, proof, REPEATED if repeated else None, key)

@@ -40,6 +40,6 @@ def quote(passage: str) -> str:
     Args:
         passage: corpus text, shown as it is.
     """
-    longest = max((len(m.group()) for m in _TICKS.finditer(passage)), default=0)
+    longest = max((len(m.group()) for m in _TICKS.finditer(passage)), default=0) if "`" in passage else 0
     fence = "`" * max(3, longest + 1)
     return f"{fence}\n{passage}\n{fence}"
