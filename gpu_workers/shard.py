@@ -54,7 +54,7 @@ class ShardWork:
         self._lease, self._program, self._log, self._control = lease, program, log, control
         self._run, self._sid = lease.run, lease.sid
         self._key = ITEM_KEYS[lease.run.plan.program]
-        self._origin = Origin(worker_id, lease.attempt)
+        self._origin = Origin(worker_id, lease.attempt, lease.sid)
         self._delivery = _Delivery()
         self._buffer: list[Finished] = []
         self._flushed = 0

@@ -1,28 +1,32 @@
-"""convert_corpus: one ingest of silver.documents -> shards -> workers -> bronze.replies -> silver.qa.
+"""convert_corpus: one ingest of silver.documents -> shards -> workers -> bronze.replies -> silver.qa, silver.conversions.
 
-Every reply is kept for ever and never asked for twice: a request whose reply the lake holds travels with it, and comes back as it is.
+Every reply is kept for ever and never asked for twice: what the lake holds about a document, or what a run wrote down that was never taken
+in, travels with it, and only what is missing is asked.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from jobs.context import JobContext, JobReport, JobRun
+from jobs.convert.budget import BudgetReachedError, lay_budget
+from jobs.convert.known import known_replies, paid_nanos, to_ask
+from jobs.convert.outcomes import outcomes, unfolded
+from jobs.convert.plan import Conversion, conversion_of
 from jobs.handoff.commits import collect, delivered
 from jobs.handoff.plan import RunSpec, open_run
 from jobs.lake.errors import MissingInputError
-from jobs.lake.types import spark_schema
 from schemas.bronze.replies import REPLIES
-from schemas.handoff import CONVERT_SHARD
-from schemas.ids import content_id
+from schemas.silver.conversions import CONVERSIONS
 from schemas.silver.documents import DOCUMENTS
 from schemas.silver.qa import QA
 from udfs.extract import VERSION
-from udfs.replies.items import CARRIED, qa_batches
-from udfs.replies.request import OUTPUT_SCHEMA, TO_ASK, requests, template_of
+from udfs.replies.prices import NANOS
+from udfs.replies.request import OUTPUT_SCHEMA
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from pyspark.sql import DataFrame
 
 
@@ -36,92 +40,88 @@ def run(ctx: JobContext, ingest_id: str) -> JobReport:
     Raises:
         MissingInputError: the ingest is not curated yet.
         HandoffError: the workers could not drain the run; running it again goes on from there.
+        BudgetReachedError: the budget was spent before every document was asked about; what was paid for is taken in.
     """
-    spec = _spec(ctx, ingest_id)
-    with ctx.open(
-        "convert_corpus", f"ingest={ingest_id}",
-        reads={DOCUMENTS: [ingest_id]},
-        writes={REPLIES: spec.run_id, QA: ingest_id},
-        # How many documents lie in a shard is no part of the result.
-        settings=ctx.config.convert.model_dump(mode="json", exclude={"docs_per_shard"}),
-        versions={"engine": VERSION, "output": OUTPUT_SCHEMA},
-    ) as job:  # fmt: skip
-        if not job.done:
-            _convert(ctx, job, spec, ingest_id)
-    return job.report()
-
-
-def _spec(ctx: JobContext, ingest_id: str) -> RunSpec:
-    convert = ctx.config.convert
+    conf = ctx.config.convert
     held = ctx.lake.slices(DOCUMENTS).get(ingest_id)
     if held is None:
         raise MissingInputError.from_slice(DOCUMENTS.name, ingest_id, "verilake curate")
-    template = template_of(convert.engine, VERSION, convert.max_items_per_document)
-    return RunSpec(
-        program="convert",
-        engine=convert.engine,
-        fingerprint=content_id("convert", ingest_id, held.fingerprint, template, OUTPUT_SCHEMA),
-        shard_size=convert.docs_per_shard,
-        settings={"engine_version": VERSION, "template": template, "max_items": convert.max_items_per_document},
-    )
+    conversion = conversion_of(conf)
+    spec = conversion.run_spec(ingest_id, held.fingerprint, conf)
+    with ctx.open(
+        "convert_corpus", f"ingest={ingest_id}",
+        reads={DOCUMENTS: [ingest_id]},
+        writes={REPLIES: spec.run_id, QA: ingest_id, CONVERSIONS: ingest_id},
+        settings=_settings(ctx, conversion),
+        versions={"engine": VERSION, "output": OUTPUT_SCHEMA},
+    ) as job:  # fmt: skip
+        if not job.done:
+            _convert(ctx, job, conversion, spec, ingest_id)
+    report = job.report()
+    waiting = report.counts.get("waiting", 0)
+    if isinstance(waiting, int) and waiting:
+        raise BudgetReachedError.from_documents(ingest_id, conf.budget, waiting)
+    return report
 
 
-def _convert(ctx: JobContext, job: JobRun, spec: RunSpec, ingest_id: str) -> None:
-    from pyspark.sql import functions as F
+def _settings(ctx: JobContext, conversion: Conversion) -> dict[str, Any]:
+    """What bears on the result. How many documents lie in a shard is no part of it; prices only where something has a price."""
+    conf = ctx.config.convert
+    if not conversion.chained:
+        return conf.model_dump(mode="json", include={"engine", "max_items_per_document"})
+    return {"engine": conf.engine, "budget": conf.budget, **conversion.settings}
 
-    handoff = open_run(ctx, spec, lambda: to_ask(ctx, spec, ingest_id))
-    commits = collect(ctx, handoff)
-    replies = delivered(ctx, handoff, commits)
+
+def _convert(ctx: JobContext, job: JobRun, conversion: Conversion, spec: RunSpec, ingest_id: str) -> None:
+    from pyspark import StorageLevel
+
+    known = known_replies(ctx, conversion, spec)
+    handoff = open_run(ctx, spec, lambda: to_ask(ctx, known, ingest_id))
+    if conversion.chained:
+        conf = ctx.config.convert
+        lay_budget(handoff, conf.budget, paid_nanos(ctx, known, spec) if conf.budget else 0)
+    replies = delivered(ctx, handoff, collect(ctx, handoff))
     job.write(REPLIES, lambda: not_yet_held(ctx, spec, replies))
-    job.write(QA, lambda: candidates(ctx, replies, ingest_id))
-    by_class: dict[str, int] = {}
-    for commit in commits:
-        for name, count in commit.failures.items():
-            by_class[name] = by_class.get(name, 0) + count
-    figures = replies.selectExpr("count(*) AS n", "count_if(n_items > 0) AS some", "count_if(failure_class IS NULL) AS ok").first()
-    qa = job.read_written(QA)
-    reasons = {
-        row["reason"]: row["count"] for row in qa.groupBy(F.coalesce("filter_reason", F.lit("passed")).alias("reason")).count().collect()
-    }
-    job.count(
-        input=int(figures["n"]), with_items=int(figures["some"]), without_items=int(figures["ok"] - figures["some"]),
-        failed=dict(sorted(by_class.items())), items=qa.count(), item_states=dict(sorted(reasons.items())),
-    )  # fmt: skip
-
-
-def to_ask(ctx: JobContext, spec: RunSpec, ingest_id: str) -> DataFrame:
-    """Items of the run: documents with the reply that was paid for already, or with the ordinal of a new draw where it failed before."""
-    from pyspark.sql import functions as F
-
-    template = spec.settings["template"]
-    before = ctx.read(REPLIES).where(
-        (F.col("engine") == spec.engine) & (F.col("engine_version") == VERSION) & (F.col("template") == template)
-    )
-    known = before.groupBy("doc_id").agg(
-        # The earliest draw that succeeded; of equal ones the smallest hash.
-        F.min(F.when(F.col("reply").isNotNull(), F.struct("draw", "request_hash", "reply"))).alias("answered"),
-        F.count_if(F.col("reply").isNull()).alias("failed"),
-    )
-    documents = ctx.read(DOCUMENTS, ingest_id).join(known, "doc_id", "left")
-    asked = documents.withColumn("draw", F.coalesce("answered.draw", F.col("failed"), F.lit(0)).cast("int")).withColumn(
-        "earlier_reply", F.col("answered.reply")
-    )
-    shown = asked.select(*TO_ASK.names)
-    ask = partial(requests, engine=spec.engine, version=VERSION, template=template)
-    return shown.mapInArrow(ask, spark_schema(CONVERT_SHARD))
+    # Each document's chain is gone through once for both tables.
+    made = outcomes(ctx, replies, ingest_id, conversion.settings).persist(StorageLevel.DISK_ONLY)
+    try:
+        job.write(QA, lambda: unfolded(made, "items"))
+        job.write(CONVERSIONS, lambda: unfolded(made, "states"))
+    finally:
+        made.unpersist()
+    job.count(**_counts(job, replies))
 
 
 def not_yet_held(ctx: JobContext, spec: RunSpec, replies: DataFrame) -> DataFrame:
-    """Replies of this run that no other run has brought: bronze.replies holds a request once."""
+    """Replies of this run that no other run has brought: bronze.replies holds a request once. That nothing was asked is no reply."""
     others = ctx.read(REPLIES).where(f"run_id != '{spec.run_id}'").select("request_hash")
-    return replies.join(others, "request_hash", "left_anti")
+    return replies.where("failure_class IS NULL OR failure_class != 'budget'").join(others, "request_hash", "left_anti")
 
 
-def candidates(ctx: JobContext, replies: DataFrame, ingest_id: str) -> DataFrame:
-    """silver.qa: every item of every reply, with cluster and split of its document."""
-    documents = ctx.read(DOCUMENTS, ingest_id).select("doc_id", "cluster_id", "split")
-    joined = replies.join(documents, "doc_id").select(*CARRIED, "reply")
-    return joined.mapInArrow(qa_batches, spark_schema(QA.schema))
+def _counts(job: JobRun, replies: DataFrame) -> dict[str, Any]:
+    """The funnel of this conversion: every document in exactly one state, every candidate with or without a reason against it."""
+    from pyspark.sql import functions as F
+
+    states, qa = job.read_written(CONVERSIONS), job.read_written(QA)
+    ended = states.groupBy("doc_id").agg(*(F.max(F.col("state") == name).alias(name) for name in ("unasked", "failed")))
+    state = F.when(F.col("unasked"), "waiting").when(F.col("failed"), "failed").when(F.col("has"), "with_items").otherwise("without_items")
+    proposed = qa.select("doc_id", F.lit(True).alias("has")).distinct()
+    documents = _tally(ended.join(proposed, "doc_id", "left").select(state.alias("name")))
+    price = states.agg(F.sum("price_nanos").alias("nanos")).first()
+    return {
+        "input": sum(documents.values()),
+        **{name: documents.get(name, 0) for name in ("with_items", "without_items", "failed", "waiting")},
+        "failures": _tally(replies.where("failure_class IS NOT NULL").select(F.col("failure_class").alias("name"))),
+        "items": qa.count(),
+        "item_states": _tally(qa.select(F.coalesce("filter_reason", F.lit("passed")).alias("name"))),
+        "stages": _tally(states.select(F.concat_ws(":", "stage", "state").alias("name"))),
+        "price": (price["nanos"] or 0) / NANOS if price is not None else 0.0,
+    }
+
+
+def _tally(frame: DataFrame) -> dict[str, int]:
+    """Rows by ``name``, in order."""
+    return dict(sorted((row["name"], row["count"]) for row in frame.groupBy("name").count().collect()))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from schemas.conf_convert import Convert
 from schemas.conf_reward import Reward
+from schemas.conf_rounds import Agent, Judge, Rescore, Sandbox
 from schemas.conf_section import Count, Positive, Section, Share
 from schemas.policy import EngineName
 
@@ -168,14 +170,6 @@ class Decontaminate(Section):
             msg = f"short_coverage ({self.short_coverage}) is below coverage ({self.coverage})"
             raise ValueError(msg)
         return self
-
-
-class Convert(Section):
-    """Conversion through the hand-off."""
-
-    engine: Literal["extractive"]
-    docs_per_shard: Positive
-    max_items_per_document: Positive
 
 
 class Admit(Section):
@@ -362,9 +356,13 @@ class Config(Section):
     admit: Admit
     plan: Plan
     rollout: Rollout
+    agent: Agent
+    sandbox: Sandbox
     work: Work
     handoff: Handoff
     check: Check
+    judge: Judge
+    rescore: Rescore
     reward: Reward
     feedback: Feedback
     publish: Publish
@@ -377,5 +375,12 @@ class Config(Section):
     def _the_trainer_fits_the_policy(self) -> Config:
         if self.train.trainer == "reader" and self.rollout.engine != "reader":
             msg = f'train.trainer = "reader" trains the reader\'s weights, and rollout.engine is {self.rollout.engine!r}: set train.trainer = "none"'
+            raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _agents_have_an_engine(self) -> Config:
+        if self.agent.environments and self.rollout.engine == "reader":
+            msg = 'agent.environments needs a model that can call tools, and rollout.engine is "reader": set "vllm" or "openai", or leave it empty'
             raise ValueError(msg)
         return self

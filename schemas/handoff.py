@@ -46,24 +46,11 @@ FAILURE_CLASSES = (
     "malformed",
     "poison",
     "env_error",
+    "budget",
 )
 
-#: A reply of an earlier run, or an earlier failure (``reply`` null), as a shard carries it.
-EARLIER = pa.struct(
-    [
-        pa.field("request_hash", pa.string(), nullable=False),
-        pa.field("call_hash", pa.string(), nullable=False),
-        pa.field("draw", pa.int32(), nullable=False),
-        pa.field("reply", pa.string()),
-        pa.field("model", pa.string()),
-        pa.field("prompt_tokens", pa.int64()),
-        pa.field("cached_tokens", pa.int64()),
-        pa.field("completion_tokens", pa.int64()),
-        pa.field("price", pa.float64()),
-        pa.field("finish_reason", pa.string()),
-        pa.field("failure_class", pa.string()),
-    ]
-)
+#: A reply (or a failure) of an earlier run, as a shard carries it: the columns of bronze.replies but those of the item and the run.
+EARLIER = pa.struct([pa.field(f.name, f.type, f.nullable) for f in REPLIES.schema if f.name not in ("ingest_id", "doc_id", "run_id")])
 
 CONVERT_SHARD = pa.schema(
     [

@@ -17,7 +17,7 @@ CONDUCTS = ("ok", "late", "reset", "cut", "garbage", "stall", "twice", "same id"
 
 
 class StubServer:
-    """Answers every chat with the content of its last message, so that a test can tell whose reply it got.
+    """Answers every chat with the content of its last message, so that a test can tell whose reply it got; or with what ``says`` makes of it.
 
     Attributes:
         url: base URL.
@@ -26,11 +26,19 @@ class StubServer:
         connections: connections accepted.
     """
 
-    def __init__(self, conduct: Callable[[int, dict], str] = lambda *_: "ok", *, delay: float = 0.0, keep_calls: bool = True):
+    def __init__(
+        self,
+        conduct: Callable[[int, dict], str] = lambda *_: "ok",
+        *,
+        delay: float = 0.0,
+        keep_calls: bool = True,
+        says: Callable[[dict], str] | None = None,
+    ):
         self.calls: list[dict] = []
         self.answered: Counter[str] = Counter()
         self.connections = self.most = self.inside = 0
         self._conduct, self._delay, self._keep = conduct, delay, keep_calls
+        self._says = says or _content
         self._ordinal = 0
         self._loop = asyncio.new_event_loop()
         self._tasks: set[asyncio.Task] = set()
@@ -136,7 +144,7 @@ class StubServer:
         return True
 
     def _reply(self, body, ident):
-        text = _content(body)
+        text = self._says(body)
         ids = list(text.encode())
         choice = {"index": 0, "finish_reason": "stop"}
         if "messages" in body:

@@ -51,6 +51,7 @@ class Request:
         prompt_token_ids: the prompt as tokens, taken as they are.
         salt: prompts share cached prefixes only with those of the same salt; the ordinal of the weights belongs in it.
         tools: OpenAI function schemas that the chat template (or the server) shows to the model; only with ``messages``.
+        model: another model of the same server than the one that the engine was opened for; an engine that holds one model has no use for it.
     """
 
     key: str
@@ -60,6 +61,7 @@ class Request:
     prompt_token_ids: tuple[int, ...] | None = None
     salt: str = ""
     tools: tuple[dict[str, Any], ...] = ()
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

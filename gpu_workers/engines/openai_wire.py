@@ -57,7 +57,7 @@ def body_of(request: Request, options: OpenAIOptions) -> tuple[str, dict[str, An
     """Path below the base URL, and the JSON body. Fields that are off are left out: not every server knows every field."""
     sampling = request.sampling
     body: dict[str, Any] = {
-        "model": options.model,
+        "model": request.model or options.model,
         "seed": request.seed,
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -18,6 +18,11 @@ from udfs.sandbox.spec import ISOLATED, Answer, Job, Limits
 
 #: Seconds that an episode may last. A policy that takes longer between its calls is not judged for that: the environment has failed.
 LIFE = 7200.0
+#: Bytes that one episode may print past its tool, in all its calls together (children write to the pipe itself; what the tool's own Python
+#: prints comes with its answer). The sandbox's default of 64 KiB is meant for one short run: eight observations of the default size would
+#: be its end. Of an answer the sandbox's default of 1 MiB is meant: the longest that ``inside`` makes (60,000 characters printed or read
+#: and 8,000 of a traceback, at most 12 bytes of JSON each) has 816,000 bytes.
+PRINTED = 1 << 20
 #: Seconds that the worker waits beyond the time that the program inside was told.
 GRACE = 5.0
 
@@ -115,7 +120,7 @@ class Live:
         self._seed = seed
         # By -c, so that the working directory holds the snapshot alone.
         job = Job(
-            (*ISOLATED, "-c", self._code), files=self._files, limits=self._limits.limits(LIFE), env={"EPISODE_SEED": str(seed)},
+            (*ISOLATED, "-c", self._code), files=self._files, limits=replace(self._limits.limits(LIFE), output=PRINTED), env={"EPISODE_SEED": str(seed)},
             requests=True, results=True,
         )  # fmt: skip
         self._session = self._sandbox.open(job)

@@ -2,7 +2,7 @@
 
 Settings beside those of ``rollout``: ``max_response_tokens`` is the budget of all turns of an episode; ``tool_format`` (text, native),
 ``env_attempts``, ``max_malformed`` and ``loop_after`` as in :class:`gpu_workers.programs.episode.Rules`; ``environments`` names those that
-items use, so that a run without code needs no sandbox.
+items use, so that a run without code needs no sandbox; ``allow_weak_sandbox`` lets code run where only rlimits bound it (tier D).
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def sandbox_for(settings: dict[str, Any]) -> Sandbox | None:
         SandboxUnavailableError: this machine has none that is safe.
     """
     named = settings.get("environments")
-    return default_sandbox() if named is None or set(named) & set(SANDBOXED) else None
+    if named is not None and not set(named) & set(SANDBOXED):
+        return None
+    return default_sandbox(allow_weaker=settings.get("allow_weak_sandbox") is True)
 
 
 def _environment_of(item: Item, sandbox: Sandbox | None) -> Environment:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from gpu_workers.engines.engine import Generation, Request, Sampling
 from gpu_workers.inflight import Group
@@ -16,6 +15,7 @@ from schemas.errors import VerilakeError
 from schemas.handoff import RunPlan
 from udfs.judging.prompts import SCHEMAS, TEMPLATES, judge_messages, shortened, template_of
 from udfs.judging.verdict import INVALID, read_verdict
+from udfs.replies.prices import FREE, NANOS, Price
 
 
 class JudgeProgram:
@@ -24,7 +24,8 @@ class JudgeProgram:
     def __init__(self, plan: RunPlan, host: Host, clock: Clock) -> None:
         self._plan, self._host, self._clock = plan, host, clock
         self._sampling = replace(sampling_of(plan.settings), logprobs=False)
-        self._prices: Mapping[str, Any] = plan.settings.get("prices") or {}
+        prices = plan.settings.get("prices")
+        self._price = FREE if not prices else Price.model_validate(prices)
 
     def generate(self, items: Sequence[Item], origin: Origin, begun: Begun) -> Iterator[Finished]:
         """Items as they end."""
@@ -67,17 +68,10 @@ class JudgeProgram:
             "judge": str(made.raw.get("model", identity.model)),
             "prompt_tokens": made.prompt_tokens,
             "completion_tokens": made.completion_tokens,
-            "price": self._price(made),
+            "price": self._price.nanos(made.prompt_tokens or 0, made.completion_tokens or 0, made.cached_tokens or 0) / NANOS,
             "failure_class": made.failure_class,
             "worker_id": origin.worker_id,
             "attempt": origin.attempt,
             "finished_at": self._clock(),
             "raw": raw_of(made, finish_reason=made.finish_reason, **({"shown_in_part": cut} if cut else {})),
         }
-
-    def _price(self, made: Generation) -> float:
-        """Money for a draw, by the plan's prices of a million tokens; what was cached costs ``cached``, where that has a price of its own."""
-        prompt, cached = made.prompt_tokens or 0, made.cached_tokens or 0
-        full = float(self._prices.get("prompt", 0.0))
-        own = float(self._prices.get("cached", full))
-        return ((prompt - cached) * full + cached * own + (made.completion_tokens or 0) * float(self._prices.get("completion", 0.0))) / 1e6

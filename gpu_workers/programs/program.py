@@ -29,10 +29,11 @@ class Finished:
 
 @dataclass(frozen=True)
 class Origin:
-    """Who makes the rows."""
+    """Who makes the rows, and of which shard."""
 
     worker_id: str
     attempt: int
+    shard: str = ""
 
 
 class Program(Protocol):

@@ -30,6 +30,18 @@ def _extractive(run: HandoffRun, clock: Clock) -> Program:
     return ConvertProgram(run.plan, extract.extract, extract.VERSION, clock)
 
 
+def _replay(run: HandoffRun, clock: Clock) -> Program:
+    from gpu_workers.programs.chain import ChainProgram
+
+    return ChainProgram(run, None, clock)
+
+
+def _chain(run: HandoffRun, host: Host, clock: Clock) -> Program:
+    from gpu_workers.programs.chain import ChainProgram
+
+    return ChainProgram(run, host, clock)
+
+
 def _reader(run: HandoffRun, clock: Clock) -> Program:
     from gpu_workers.programs.rollout import ReaderProgram
 
@@ -85,12 +97,14 @@ def _logprobs(run: HandoffRun, host: Host, clock: Clock) -> Program:
 #: Engines without options, which answer in the thread of the worker's loop.
 EMBEDDED: Mapping[tuple[str, str], Callable[[HandoffRun, Clock], Program]] = {
     ("convert", "extractive"): _extractive,
+    ("convert", "replay"): _replay,
     ("rollout", "reader"): _reader,
 }
 #: Engines that draw tokens for any program, with options of the machine.
 ENGINES: Mapping[str, Callable[[HandoffRun, Options], Host]] = {"openai": _openai, "vllm": _vllm}
 #: Programs over such an engine.
 HOSTED: Mapping[str, Callable[[HandoffRun, Host, Clock], Program]] = {
+    "convert": _chain,
     "rollout": _rollout,
     "agent": _agent,
     "judge": _judge,

@@ -23,13 +23,12 @@ from jobs.cli.common import (
     report_json,
 )
 from jobs.cli.progress import LoopProgress
-from jobs.context import JobReport
+from jobs.context import JobContext, JobReport
 from schemas.errors import UnknownIdError
 
 #: verb -> (module of jobs/, help). The modules are imported when their verb runs: reading verbs must not wait for Spark.
 _INGEST_VERBS = {
     "curate": ("curate_corpus", "Exact and near duplicates, quality heuristics: a verdict for every document."),
-    "convert": ("convert_corpus", "Documents to candidate questions, through the hand-off and its workers."),
     "admit": ("admit_tasks", "Candidate questions to tasks and prompts: evidence, leaks, collisions, near misses."),
 }
 _ROUND_VERBS = {
@@ -45,6 +44,7 @@ def register(app: typer.Typer) -> None:
     app.command("ingest")(ingest)
     for name, (module, help_text) in _INGEST_VERBS.items():
         app.command(name, help=help_text)(_ingest_verb(module))
+    app.command("convert")(convert)
     app.command("plan")(plan)
     for name, (module, help_text) in _ROUND_VERBS.items():
         app.command(name, help=help_text)(_round_verb(module))
@@ -82,14 +82,8 @@ def _ingest_verb(module: str) -> Callable[..., None]:
         overrides: SetFlag = None,
         as_json: JsonFlag = False,
     ) -> None:
-        from jobs.loop import ingests
-
         output, ctx, job = Output(as_json), open_context(workspace, conf, overrides), _job(module)
-        wanted = ingests(ctx)
-        if ingest is not None:
-            wanted = [ident for ident in wanted if ident.startswith(ingest)]
-            if len(wanted) != 1:
-                raise UnknownIdError.from_id(ingest)
+        wanted = _wanted(ctx, ingest)
         reports = []
         if module == "curate_corpus" and wanted:
             from udfs.dedup.curve import describe_curve, resolved
@@ -102,6 +96,44 @@ def _ingest_verb(module: str) -> Callable[..., None]:
         output.result({"reports": [report_json(report) for report in reports]})
 
     return verb
+
+
+def convert(
+    engine: Annotated[
+        str | None, typer.Option("--engine", help="extractive, openai, vllm or replay (recorded replies alone); short for convert.engine.")
+    ] = None,
+    model: Annotated[str | None, typer.Option("--model", help="Which model; short for convert.model.")] = None,
+    ingest: IngestFlag = None,
+    workspace: WorkspaceFlag = HERE,
+    conf: ConfFlag = None,
+    overrides: SetFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Documents to candidate questions, through the hand-off and its workers. What was paid for is never paid again."""
+    output = Output(as_json)
+    given = {"convert.engine": engine, "convert.model": model}
+    ctx = open_context(workspace, conf, [*(overrides or ()), *(f"{key}={value}" for key, value in given.items() if value is not None)])
+    reports = []
+    with LoopProgress(output.console) as progress:
+        ctx.progress = progress.shards
+        for ident in _wanted(ctx, ingest):
+            progress.watch("convert", f"ingest={ident}", None)
+            reports.append(_job("convert_corpus")(ctx, ident))
+            progress.watch("convert", f"ingest={ident}", reports[-1])
+    output.result({"reports": [report_json(report) for report in reports]})
+
+
+def _wanted(ctx: JobContext, ingest: str | None) -> list[str]:
+    """The ingest that a flag names by its beginning; all of them without one."""
+    from jobs.loop import ingests
+
+    found = ingests(ctx)
+    if ingest is None:
+        return found
+    wanted = [ident for ident in found if ident.startswith(ingest)]
+    if len(wanted) != 1:
+        raise UnknownIdError.from_id(ingest)
+    return wanted
 
 
 def _round_verb(module: str) -> Callable[..., None]:

@@ -11,11 +11,13 @@ from typing import Annotated, Any
 import typer
 
 from jobs.cli.common import HERE, JsonFlag, Output, WorkspaceFlag
+from jobs.views.conversion import conversion_costs
 from jobs.views.explain import SHOWN
 from jobs.views.explain import explain as explain_id
 from jobs.views.funnel import read_funnel
 from jobs.views.query import ROWS, list_tables, run_query
 from jobs.views.render import render_explanation, render_funnel, render_query, render_status, render_tables
+from jobs.views.render_conversion import render_conversion
 from jobs.views.status import read_status
 from jobs.workspace import Workspace
 from schemas.errors import VerilakeError
@@ -45,11 +47,23 @@ def status(workspace: WorkspaceFlag = HERE, as_json: JsonFlag = False) -> None:
     output.result(plain(asdict(found)))
 
 
-def funnel(workspace: WorkspaceFlag = HERE, as_json: JsonFlag = False) -> None:
+def funnel(
+    prices: Annotated[bool, typer.Option("--prices", help="Also yield, tokens and money of conversion by stage and domain.")] = False,
+    by_persona: Annotated[bool, typer.Option("--by-persona", help="With --prices: a line for each persona as well.")] = False,
+    workspace: WorkspaceFlag = HERE,
+    as_json: JsonFlag = False,
+) -> None:
     """What went into every station and what became of it; each sum is checked."""
-    output, found = Output(as_json), read_funnel(Workspace.open(workspace))
+    opened = Workspace.open(workspace)
+    output, found = Output(as_json), read_funnel(opened)
     output.console.print(render_funnel(found))
-    output.result(plain({"sums": [{**asdict(item), "holds": item.holds} for item in found.sums], "failing": len(found.failing)}))
+    told = {"sums": [{**asdict(item), "holds": item.holds} for item in found.sums], "failing": len(found.failing)}
+    if prices or by_persona:
+        costs = conversion_costs(opened, by_persona=by_persona)
+        output.console.print(render_conversion(costs))
+        per = {"price_per_candidate": costs.candidates, "price_per_task": costs.admitted, "price_per_task_in_band": costs.in_band}
+        told["conversion"] = {**asdict(costs), **{name: costs.per(count) for name, count in per.items()}}
+    output.result(plain(told))
     if found.failing:
         raise FunnelError.from_count(len(found.failing))
 

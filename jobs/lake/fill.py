@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 from jobs.lake.layout import Lake
 from jobs.lake.write import SliceWrite, read_table, write_slice
 from jobs.ledger import read_events
+from schemas.bronze.replies import REPLIES
 from schemas.conf import Config
 from schemas.gold.prompts import PROMPTS
 from schemas.gold.rl import RL
 from schemas.gold.round_plan import ROUND_PLAN
 from schemas.gold.tasks import TASKS
 from schemas.ops.rounds import ROUNDS
+from schemas.silver.conversions import CONVERSIONS
+from schemas.silver.documents import DOCUMENTS
+from schemas.silver.qa import QA
 from schemas.silver.task_stats import TASK_STATS
 
 if TYPE_CHECKING:
@@ -51,3 +55,37 @@ def _offered(spark: SparkSession, lake: Lake, config: Config, number: int) -> Da
     prompts = read_table(spark, lake, PROMPTS).join(plan.select("prompt_id"), "prompt_id", "left_semi")
     doubted = contradicted(stats, config.feedback).select("task_id").distinct()
     return offered(plan, prompts, read_table(spark, lake, TASKS), stats, doubted)
+
+
+def fill_conversions(spark: SparkSession, lake: Lake, config: Config) -> None:
+    """silver.conversions of ingests that were converted before it was: by rules, of which one reply says all. Under the fingerprint of silver.qa."""
+    del config
+    held = lake.slices(CONVERSIONS)
+    for ingest_id, commit in sorted(lake.slices(QA).items()):
+        if ingest_id not in held:
+            intent = SliceWrite(CONVERSIONS, ingest_id, commit.fingerprint, "convert_corpus")
+            write_slice(spark, lake, intent, partial(_extracted, spark, lake, ingest_id))
+
+
+def _extracted(spark: SparkSession, lake: Lake, ingest_id: str) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    documents = read_table(spark, lake, DOCUMENTS).where(F.col("ingest_id") == ingest_id)
+    replies = read_table(spark, lake, REPLIES).where(F.col("ingest_id") == ingest_id)
+    last = replies.groupBy("doc_id").agg(
+        F.max(F.struct(F.col("reply").isNotNull(), "draw", "failure_class", "n_items", "template")).alias("last"),
+        F.count("*").alias("draws"),
+    )
+    failed, none = F.col("last.failure_class").isNotNull(), F.col("last.n_items") == 0
+    made = {
+        "stage": F.lit("extract"),
+        "ordinal": F.lit(0),
+        "state": F.when(failed, "failed").when(none, "rejected").otherwise("passed"),
+        "reason": F.when(failed, F.col("last.failure_class")).when(none, "no_items").otherwise("passed"),
+        "template": F.col("last.template"),
+        "draws": F.col("draws").cast("int"),
+        **{name: F.lit(0).cast("long") for name in ("prompt_tokens", "cached_tokens", "completion_tokens", "price_nanos")},
+        **{name: F.lit(None).cast("string") for name in ("domain", "persona", "qa_id", "model")},
+    }
+    joined = documents.select("ingest_id", "doc_id").join(last, "doc_id")
+    return joined.select(*((made[name] if name in made else F.col(name)).alias(name) for name in CONVERSIONS.schema.names))

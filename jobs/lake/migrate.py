@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from deltalake import write_deltalake
 
 from jobs.files import put
-from jobs.lake.fill import fill_rl, rounds_without_rl
+from jobs.lake.fill import fill_conversions, fill_rl, rounds_without_rl
 from jobs.lake.layout import VERSION_FILE, Lake
 from jobs.lake.locks import exclusive
 from jobs.lake.types import spark_schema
@@ -63,6 +63,7 @@ class Step:
         widens: tables that get the nullable columns which they lack; those are null in the rows that are there.
         renews: derived tables that are laid anew and empty: the job that fills them does so again.
         restates: widened tables whose older rows must be computed again, because a null would be wrong in them.
+        complements: new tables that ``fills`` fills for whatever their jobs have done: what those wrote stays as it is.
     """
 
     version: int
@@ -73,6 +74,7 @@ class Step:
     widens: tuple[Table, ...] = ()
     renews: tuple[Table, ...] = ()
     restates: tuple[Table, ...] = ()
+    complements: tuple[Table, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         5, "stages, models and personas in replies; tables of what became of each document in conversion, and of audits of the checking model",
-        adds=(CONVERSIONS, JUDGE_AUDITS), widens=(REPLIES,),
+        adds=(JUDGE_AUDITS,), widens=(REPLIES,), complements=(CONVERSIONS,), fills=fill_conversions,
     ),
 )  # fmt: skip
 
@@ -170,7 +172,7 @@ def migrate(lake: Lake, config: Config, session: Callable[[], SparkSession]) -> 
             spark = session()
             for table in step.renews:
                 _remove(spark, lake, table)
-            _create_all(spark, lake, (*step.adds, *step.renews))
+            _create_all(spark, lake, (*step.adds, *step.complements, *step.renews))
             for table in step.widens:
                 _widen(spark, lake, table)
             step.fills(spark, lake, config)

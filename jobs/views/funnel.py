@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from jobs.views.conversion import STAGES
 from jobs.views.reader import LakeReader, alias
 from jobs.workspace import Workspace
 from schemas.bronze.documents import DOCUMENTS
 from schemas.bronze.rejects import REJECTS
-from schemas.bronze.replies import REPLIES
 from schemas.bronze.rollouts import ROLLOUTS
 from schemas.gold.preferences import PREFERENCES
 from schemas.gold.prompts import PROMPTS
@@ -21,6 +22,7 @@ from schemas.gold.sft import SFT
 from schemas.gold.tasks import TASKS
 from schemas.ops.job_runs import JOB_RUNS
 from schemas.ops.tombstones import TOMBSTONES
+from schemas.silver.conversions import CONVERSIONS
 from schemas.silver.document_verdicts import DOCUMENT_VERDICTS
 from schemas.silver.documents import DOCUMENTS as SILVER_DOCUMENTS
 from schemas.silver.qa import QA
@@ -165,23 +167,42 @@ def _curate(reader: LakeReader, ingests: list[str]) -> list[Sum]:
     return states.sums("curate", "documents", _ingest_scope, ingests) + kept.sums("curate", "kept", _ingest_scope, ingests, waits=False)
 
 
+#: What comes to each stage of conversion, and from which stage it must have passed.
+_COMES = {
+    "extract": ("kept documents", None),
+    "filter": ("kept documents", None),
+    "identify": ("documents", "filter"),
+    "generate": ("personas", None),
+    "evidence": ("questions", "generate"),
+    "check": ("questions", "evidence"),
+}
+
+
 def _convert(reader: LakeReader, ingests: list[str]) -> list[Sum]:
-    """Kept documents = replies + failures; a document with any good reply has one."""
-    tally = _Tally()
-    sql = (
-        f"WITH r AS (SELECT doc_id, bool_or(failure_class IS NULL) AS ok, min(failure_class) AS failure FROM {alias(REPLIES)} GROUP BY doc_id) "
-        f"SELECT s.ingest_id, r.ok, CASE WHEN r.ok THEN NULL ELSE r.failure END AS failure, count(*) AS n "
-        f"FROM {alias(SILVER_DOCUMENTS)} s LEFT JOIN r ON s.doc_id = r.doc_id GROUP BY 1, 2, 3"
-    )
+    """Kept documents = outcomes of the first stage; each later stage's outcomes = what the stage before it let pass."""
+    sql = f"SELECT ingest_id, count(*) AS n FROM {alias(SILVER_DOCUMENTS)} GROUP BY ingest_id"
+    documents = {row["ingest_id"]: row["n"] for row in reader.select(sql, SILVER_DOCUMENTS)}
     done = {row["ingest_id"] for row in reader.select(f"SELECT DISTINCT ingest_id FROM {alias(QA)}", QA)}
-    for row in reader.select(sql, SILVER_DOCUMENTS, REPLIES):
-        ident = row["ingest_id"]
-        tally.total[ident] = tally.total.get(ident, 0) + row["n"]
-        if row["ok"] is not None:
-            tally.add(ident, "replies" if row["ok"] else f"failed: {row['failure']}", row["n"])
-        elif ident not in done:  # once an ingest is converted, a document without any reply is lost, and the sum must say so
-            tally.add(ident, WAITING, row["n"])
-    return tally.sums("convert", "kept documents", _ingest_scope, ingests, waits=False)
+    tallies = {stage: _Tally() for stage in STAGES}
+    passed: Counter[tuple[str, str]] = Counter()
+    sql = f"SELECT ingest_id, stage, state, reason, count(*) AS n FROM {alias(CONVERSIONS)} GROUP BY ingest_id, stage, state, reason"
+    for row in reader.select(sql, CONVERSIONS):
+        stage, ident, state = row["stage"], row["ingest_id"], row["state"]
+        tallies[stage].add(ident, state if state == "passed" else f"{state}: {row['reason']}", row["n"])
+        passed[stage, ident] += row["n"] if state == "passed" else 0
+    sums: list[Sum] = []
+    for stage, tally in tallies.items():
+        what, before = _COMES[stage]
+        for ident, parts in tally.parts.items():
+            first = documents.get(ident, 0) if what == "kept documents" else sum(parts.values())
+            tally.total[ident] = first if before is None else passed[before, ident]
+        if stage == "extract":  # an ingest that no stage has reached, whichever engine will convert it
+            unreached = {ident: n for ident, n in documents.items() if ident not in tallies["filter"].parts}
+            tally.total |= unreached
+            for ident in unreached.keys() - tally.parts.keys() - done:  # once it is converted, a document without a state is lost
+                tally.add(ident, WAITING, unreached[ident])
+        sums += tally.sums("convert" if stage == "extract" else f"convert: {stage}", what, _ingest_scope, ingests, waits=False)
+    return sums
 
 
 def _admit(reader: LakeReader, ingests: list[str]) -> list[Sum]:

@@ -19,6 +19,7 @@ from schemas.gold.sft import SFT
 from schemas.gold.tasks import TASKS
 from schemas.silver.calls import CALLS
 from schemas.silver.contamination import CONTAMINATION
+from schemas.silver.conversions import CONVERSIONS
 from schemas.silver.document_profiles import DOCUMENT_PROFILES
 from schemas.silver.document_verdicts import DOCUMENT_VERDICTS
 from schemas.silver.documents import DOCUMENTS as SILVER_DOCUMENTS
@@ -63,7 +64,14 @@ STATIONS: tuple[Station, ...] = (
     Station(DOCUMENT_VERDICTS, "verdict of curation", ("state", "reason", "dup_of", "jaccard", "containment", "evidence")),
     Station(CONTAMINATION, "holds a benchmark item", ("kind", "row_id", "part", "coverage", "span_start", "span_end")),
     Station(SILVER_DOCUMENTS, "kept document", ("cluster_id", "split", "n_words", "n_chars", "language", "masked")),
-    Station(REPLIES, "reply of the conversion engine", ("engine", "engine_version", "template", "draw", "n_items", "failure_class"), ("request_hash",)),
+    Station(CONVERSIONS, "what conversion made of it", ("state", "reason", "domain", "persona", "qa_id", "draws", "prompt_tokens", "completion_tokens", "price_nanos")),
+    Station(
+        REPLIES, "reply of the conversion engine",
+        (
+            "engine", "engine_version", "model", "stage", "ordinal", "reask", "persona", "template", "draw", "n_items", "reply", "failure_class",
+            "prompt_tokens", "completion_tokens", "price",
+        ), ("request_hash",),
+    ),
     Station(
         QA, "candidate question",
         ("kind", "subject", "question", "answer", "contract", "evidence_start", "evidence_end", "evidence_hash", "engine", "template", "filter_reason"), ("qa_id",),
@@ -105,7 +113,9 @@ LINKS: tuple[Link, ...] = (
     Link(DOCUMENT_VERDICTS, DOCUMENTS, _same("doc_id"), attached=True),
     Link(CONTAMINATION, DOCUMENTS, _same("doc_id"), attached=True),
     Link(SILVER_DOCUMENTS, DOCUMENTS, _same("doc_id"), attached=True),
+    Link(CONVERSIONS, DOCUMENTS, _same("doc_id"), attached=True),
     Link(REPLIES, DOCUMENTS, _same("doc_id")),
+    Link(REPLIES, DOCUMENTS, _same("doc_id"), attached=True),  # the others about it: what filtered, and what checked
     Link(QA, DOCUMENTS, _same("doc_id")),
     Link(QA, REPLIES, _same("request_hash")),
     Link(QA_VERDICTS, QA, _same("qa_id"), attached=True),
@@ -134,7 +144,7 @@ LINKS: tuple[Link, ...] = (
 OWNERS: tuple[Link, ...] = (
     *(
         Link(table, DOCUMENTS, _same("doc_id"))
-        for table in (DOCUMENT_PROFILES, DOCUMENT_VERDICTS, CONTAMINATION, SILVER_DOCUMENTS, REPLIES, QA, TASKS)
+        for table in (DOCUMENT_PROFILES, DOCUMENT_VERDICTS, CONTAMINATION, SILVER_DOCUMENTS, REPLIES, CONVERSIONS, QA, TASKS)
     ),
     Link(QA_VERDICTS, QA, _same("qa_id")),
     *(Link(table, TASKS, _same("task_id")) for table in (PROMPTS, REPAIR_QUEUE)),

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,12 +15,13 @@ import pyarrow.parquet as pq
 from gpu_workers.log import Log
 from gpu_workers.programs.registry import build_program
 from gpu_workers.worker import Worker
-from schemas.handoff import CONVERT_SHARD, ROLLOUT_SHARD, RunPlan
+from schemas.handoff import CONVERT_SHARD, EARLIER, ROLLOUT_SHARD, RunPlan
 from schemas.ids import content_id
 from udfs import extract
 from udfs.reader.checkpoint import base_checkpoint
 from udfs.reader.passages import passages_of
 from udfs.reader.trie import VOCAB
+from udfs.replies.request import extract_request
 from udfs.store.parts import judge_commit, read_part
 from udfs.store.run import HandoffRun, to_bytes
 
@@ -53,17 +55,31 @@ def lay_rollout(folder, shards=2, prompts=8, samples=3, **plan):
 def lay_convert(folder, documents, **plan):
     """A planned convert run of one shard: (text, earlier reply or None) a document."""
     run = HandoffRun(folder)
-    items = [
-        {
-            "request_hash": content_id("request", k), "ingest_id": "i", "doc_id": f"d{k}", "source": "s", "uri": f"u{k}", "title": f"pkg.f{k}",
-            "text": text, "metadata": '{"kind":"function"}', "draw": 0, "earlier_reply": earlier,
-        }
-        for k, (text, earlier) in enumerate(documents)
-    ]  # fmt: skip
-    _write_shard(run, "s0", items, CONVERT_SHARD)
     settings = {"engine_version": extract.VERSION, "template": f"extractive@{extract.VERSION}", "max_items": 4}
+    items = [convert_item(k, text) for k, (text, _) in enumerate(documents)]
+    for item, (_, reply) in zip(items, documents, strict=True):
+        if reply is not None:
+            request = extract_request("extractive", extract.VERSION, settings["template"], item, 0)
+            item["earlier"] = [earlier_reply(request_hash=request, reply=reply)]
+    _write_shard(run, "s0", items, CONVERT_SHARD)
     _plan(run, "convert", "extractive", {"s0": len(items)}, settings, **plan)
     return run
+
+
+def convert_item(k, text, **given):
+    """A document of a shard of conversion."""
+    return {
+        "ingest_id": "i", "doc_id": f"d{k}", "source": "s", "uri": f"u{k}", "title": f"pkg.f{k}", "text": text,
+        "metadata": '{"kind":"function"}', "audit": None, "earlier": [], **given,
+    }  # fmt: skip
+
+
+def earlier_reply(**given):
+    """A reply of an earlier run, as a shard carries it."""
+    zeros = {pa.string(): "", pa.int32(): 0, pa.int64(): 0, pa.float64(): 0.0}
+    fields = [EARLIER.field(i) for i in range(EARLIER.num_fields)]
+    empty = {field.name: None if field.nullable else zeros.get(field.type, datetime(2026, 1, 1, tzinfo=UTC)) for field in fields}
+    return {**empty, "finish_reason": "stop", **given}
 
 
 def _prompt(k, samples):

@@ -7,11 +7,10 @@ import json
 import pyarrow as pa
 import pytest
 
-from schemas.handoff import CONVERT_SHARD
 from schemas.silver.qa import QA
 from udfs import extract
-from udfs.replies.items import MALFORMED, REPEATED, qa_batches, qa_rows
-from udfs.replies.request import TO_ASK, requests, template_of
+from udfs.replies.items import MALFORMED, REPEATED, qa_rows
+from udfs.replies.request import extract_request, template_of
 
 TEXT = (
     "pkg.f0\n\nFunction of module pkg.\n\npkg.f0(source, symbol='single')\n\nParameters:\n  source\n  symbol (default: 'single')\n\nDoes.\n"
@@ -76,24 +75,12 @@ def test_a_reply_that_failed_has_no_items():
     assert qa_rows(reply([])) == []
 
 
-def test_batches_hold_every_item_and_empty_ones_stay_empty():
-    batch = pa.RecordBatch.from_pylist([reply([item()]), reply(None), reply("x")])
-    made = list(qa_batches(iter([batch, batch.slice(0, 0)])))
-    assert [b.num_rows for b in made] == [2, 0]
-    assert all(b.schema.equals(QA.schema) for b in made)
-
-
 def test_a_request_is_named_by_all_that_the_engine_is_shown_and_by_its_draw():
-    base = {
-        "ingest_id": "i", "doc_id": "d", "source": "s", "uri": "u", "title": None, "text": "t", "metadata": "{}", "draw": 0, "earlier_reply": None,
-    }  # fmt: skip
-    changes = [{}, {"title": "x"}, {"text": "x"}, {"metadata": '{"a":1}'}, {"draw": 1}, {"ingest_id": "other"}, {"earlier_reply": "[]"}]
-    batch = pa.RecordBatch.from_pylist([base | change for change in changes], schema=TO_ASK)
-    (made,) = requests(iter([batch]), "extractive", "1", template_of("extractive", "1", 12))
-    assert made.schema.equals(CONVERT_SHARD)
-    hashes = made.column("request_hash").to_pylist()
+    base = {"ingest_id": "i", "doc_id": "d", "source": "s", "uri": "u", "title": None, "text": "t", "metadata": "{}", "earlier": []}
+    changes = [{}, {"title": "x"}, {"text": "x"}, {"metadata": '{"a":1}'}, {"ingest_id": "other"}, {"earlier": [{"reply": "[]"}]}]
+    asked = [extract_request("extractive", "1", template_of("extractive", "1", 12), base | change, 0) for change in changes]
+    asked.append(extract_request("extractive", "1", template_of("extractive", "1", 12), base, 1))
     # Which ingest brought the document and what was answered before are no part of the request.
-    assert hashes[5] == hashes[6] == hashes[0]
-    assert len(set(hashes)) == 5
-    (other,) = requests(iter([batch]), "extractive", "1", template_of("extractive", "1", 13))
-    assert not set(other.column("request_hash").to_pylist()) & set(hashes)
+    assert asked[4] == asked[5] == asked[0]
+    assert len(set(asked)) == 5
+    assert extract_request("extractive", "1", template_of("extractive", "1", 13), base, 0) not in asked

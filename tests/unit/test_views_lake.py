@@ -115,6 +115,10 @@ def fill(workspace):
         row("bronze.replies", request_hash=h, run_id="run", ingest_id=I1, doc_id=D1, engine="extractive", failure_class=f, n_items=n)
         for h, f, n in ((R1, "engine_error", 0), (R2, None, 2))
     ))  # fmt: skip
+    put(
+        workspace, "silver.conversions", I1,
+        row("silver.conversions", ingest_id=I1, doc_id=D1, stage="extract", ordinal=0, state="passed", reason="passed", draws=2),
+    )  # fmt: skip
     qa = [
         row(
             "silver.qa", qa_id=q, ingest_id=I1, doc_id=D1, request_hash=R2, kind="param_default", question="What is the default of errors?", answer="'strict'",
@@ -231,7 +235,7 @@ class TestFunnel:
             ("curate", one, "documents"): (3, {"kept": 1, "duplicate: exact_duplicate": 1, "rejected: too_short": 1}),
             ("curate", two, "documents"): (1, {WAITING: 1}),
             ("curate", one, "kept"): (1, {"in silver.documents": 1}),
-            ("convert", one, "kept documents"): (1, {"replies": 1}),
+            ("convert", one, "kept documents"): (1, {"passed": 1}),
             ("admit", one, "candidates"): (2, {"admitted": 1, "rejected: leak": 1}),
             ("admit", one, "admitted"): (1, {"tasks": 1}),
             ("admit", "pool", "prompts"): (2, {"answer_only": 1, "choice": 1}),
@@ -250,7 +254,7 @@ class TestFunnel:
         [
             ("silver.document_verdicts", f"doc_id = '{D2}'", "curate", -1),
             ("silver.documents", f"doc_id = '{D1}'", "curate", -1),
-            ("bronze.replies", f"doc_id = '{D1}'", "convert", -1),
+            ("silver.conversions", f"doc_id = '{D1}'", "convert", -1),
             ("silver.qa_verdicts", f"qa_id = '{Q2}'", "admit", -1),
             ("gold.tasks", "version = 1", "admit", -1),
             ("bronze.rollouts", "sample_index = 2", "rollout", -1),
@@ -346,7 +350,7 @@ class TestExplain:
         assert explanation.found_in == ("gold.sft.sft_id",)
         assert self.shape(explanation) == {
             ("source", "bronze.documents"): 1, ("source", "silver.document_verdicts"): 1, ("source", "silver.documents"): 1,
-            ("source", "bronze.replies"): 1, ("source", "silver.qa"): 1, ("source", "silver.qa_verdicts"): 1, ("source", "gold.tasks"): 2,
+            ("source", "bronze.replies"): 2, ("source", "silver.conversions"): 1, ("source", "silver.qa"): 1, ("source", "silver.qa_verdicts"): 1, ("source", "gold.tasks"): 2,
             ("source", "gold.prompts"): 1, ("source", "gold.round_plan"): 1, ("source", "bronze.rollouts"): 1, ("source", "silver.trajectories"): 1,
             ("source", "silver.interactions"): 1, ("source", "silver.rewards"): 1, ("source", "silver.trajectory_verdicts"): 1, ("here", "gold.sft"): 1,
         }  # fmt: skip
@@ -357,7 +361,7 @@ class TestExplain:
         shape = self.shape(explain(built, D1))
         assert shape == {
             ("here", "bronze.documents"): 1, ("here", "silver.document_verdicts"): 1, ("here", "silver.documents"): 1,
-            ("reached", "bronze.replies"): 2, ("reached", "silver.qa"): 2, ("reached", "silver.qa_verdicts"): 2, ("reached", "gold.tasks"): 2,
+            ("here", "silver.conversions"): 1, ("reached", "bronze.replies"): 2, ("reached", "silver.qa"): 2, ("reached", "silver.qa_verdicts"): 2, ("reached", "gold.tasks"): 2,
             ("reached", "gold.prompts"): 2, ("reached", "gold.round_plan"): 1, ("reached", "bronze.rollouts"): 4, ("reached", "silver.trajectories"): 4,
             ("reached", "silver.interactions"): 4, ("reached", "silver.calls"): 1, ("reached", "silver.rewards"): 4,
             ("reached", "silver.trajectory_verdicts"): 4, ("reached", "gold.sft"): 1, ("reached", "gold.preferences"): 1,

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
-import pyarrow as pa
 from pydantic import ValidationError
 
 from schemas.contract import AnswerContract, AnswerType
 from schemas.ids import canonical_json, content_id, text_hash
-from schemas.silver.qa import QA
 
 #: Why an item is no candidate; admission turns these into verdicts.
 MALFORMED = "malformed"
@@ -19,8 +17,6 @@ REPEATED = "repeated_item"
 
 #: Columns of silver.qa that come with the reply, not with the item.
 CARRIED = ("ingest_id", "doc_id", "cluster_id", "split", "request_hash", "engine", "template")
-#: A reply beside what its document says.
-REPLIED = pa.schema([*(pa.field(name, pa.string()) for name in CARRIED), pa.field("reply", pa.string())])
 
 _TEXTS = (
     "kind", "subject", "question", "answer", "answer_type", "contract", "evidence_hash", "pattern", "distractors", "domain",
@@ -28,13 +24,6 @@ _TEXTS = (
 _OFFSETS = ("evidence_start", "evidence_end", "answer_start", "answer_end")
 #: Code points kept of an item that is none.
 _KEPT = 2000
-
-
-def qa_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """``REPLIED`` -> rows of silver.qa; a reply that is null has none."""
-    for batch in batches:
-        rows = [row for reply in batch.to_pylist() for row in qa_rows(reply)]
-        yield pa.RecordBatch.from_pylist(rows, schema=QA.schema)
 
 
 def qa_rows(reply: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -48,15 +37,31 @@ def qa_rows(reply: Mapping[str, Any]) -> list[dict[str, Any]]:
         items = json.loads(reply["reply"], parse_constant=_refuse)
     except (ValueError, RecursionError):
         items = None
-    rows: list[dict[str, Any]] = []
-    seen: set[str] = set()
-    for ordinal, item in enumerate(items if isinstance(items, list) else [reply["reply"]]):
-        row = {name: reply[name] for name in CARRIED} | (_item(reply["doc_id"], item) or _malformed(reply["request_hash"], ordinal, item))
-        if row["qa_id"] in seen:
+    carried = {name: reply[name] for name in CARRIED}
+    return told_apart(
+        item_row(carried, item, ordinal) for ordinal, item in enumerate(items if isinstance(items, list) else [reply["reply"]])
+    )
+
+
+def told_apart(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same rows; one that an earlier one equals gets an id of its own and is no candidate."""
+    kept: dict[str, dict[str, Any]] = {}
+    for ordinal, row in enumerate(rows):
+        if row["qa_id"] in kept:
             row |= {"qa_id": content_id(REPEATED, row["qa_id"], ordinal), "filter_reason": REPEATED}
-        seen.add(row["qa_id"])
-        rows.append(row)
-    return rows
+        kept[row["qa_id"]] = row
+    return list(kept.values())
+
+
+def item_row(carried: Mapping[str, Any], item: Any, ordinal: int) -> dict[str, Any]:
+    """The row of silver.qa of one item.
+
+    Args:
+        carried: ``CARRIED`` of its document and reply.
+        item: what the engine proposed.
+        ordinal: its place in the reply, which names it where it is no candidate.
+    """
+    return {**carried, **(_item(carried["doc_id"], item) or _malformed(carried["request_hash"], ordinal, item))}
 
 
 def _item(doc_id: str, item: Any) -> dict[str, Any] | None:

@@ -1,38 +1,40 @@
-"""Requests to a conversion engine: what is asked, under which hash."""
+"""What names a call to a conversion engine: hashes of everything that bears on the reply."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
 
-import pyarrow as pa
-
-from schemas.handoff import CONVERT_SHARD
 from schemas.ids import content_id
+from udfs.conversion.ask import Ask
 
-#: Version of the shape in which a reply is expected (the columns of silver.qa that an engine knows).
+#: Version of the shape in which the rules' reply is expected (the columns of silver.qa that an engine knows).
 OUTPUT_SCHEMA = "qa_items@1"
-
-#: A document to be asked about: ``earlier_reply`` where one was paid for, ``draw`` = failures of this request so far.
-TO_ASK = pa.schema([field for field in CONVERT_SHARD if field.name != "request_hash"])
+#: What an engine by rules is shown of a document, in the order in which it is hashed.
+SHOWN = ("doc_id", "source", "uri", "title", "text", "metadata")
 
 
 def template_of(engine: str, version: str, max_items: int) -> str:
-    """Name of the rule set or template of a request, with what it was asked for."""
+    """Name of the rule set of a request, with what it was asked for."""
     return f"{engine}@{version}+max_items={max_items}"
 
 
-def requests(batches: Iterator[pa.RecordBatch], engine: str, version: str, template: str) -> Iterator[pa.RecordBatch]:
-    """``TO_ASK`` -> ``CONVERT_SHARD``: each document with the hash of its request.
+def extract_request(engine: str, version: str, template: str, item: Mapping[str, Any], draw: int) -> str:
+    """Hash of what the rules are asked about a document: engine and revision, all it is shown, template, output schema, draw."""
+    return content_id(engine, version, [item[name] for name in SHOWN], template, OUTPUT_SCHEMA, {}, draw)
 
-    The hash covers engine and revision, everything the engine is shown, template, output schema and the ordinal of the draw.
+
+def call_of(ask: Ask, model: str) -> str:
+    """Hash of a logical call: model with its revision, rendered prompt, template, output schema, sampling, max_tokens, and which call it is.
+
+    Args:
+        ask: the call.
+        model: which model is asked, with what names its weights.
     """
-    shown = ("doc_id", "source", "uri", "title", "text", "metadata")
-    for batch in batches:
-        columns = [batch.column(name).to_pylist() for name in (*shown, "draw")]
-        hashes = [
-            content_id(engine, version, values[:-1], template, OUTPUT_SCHEMA, {}, values[-1]) for values in zip(*columns, strict=True)
-        ]
-        arrays = {name: batch.column(name) for name in batch.schema.names} | {"request_hash": pa.array(hashes, pa.string())}
-        yield pa.RecordBatch.from_arrays(
-            [arrays[name].cast(CONVERT_SHARD.field(name).type) for name in CONVERT_SHARD.names], schema=CONVERT_SHARD
-        )
+    sampling = {"temperature": ask.temperature, "max_tokens": ask.max_tokens}
+    return content_id(model, ask.messages(), ask.template.label, ask.schema, sampling, ask.stage, ask.ordinal, ask.reask)
+
+
+def request_of(call: str, draw: int) -> str:
+    """Hash of one draw of a logical call: what failed is asked again as a further draw."""
+    return content_id("draw", call, draw)

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from udfs.killpoints import reach
-from udfs.store.store import Entry, Store
+from udfs.store.store import Appender, Entry, Store
 
 
 class FileStore(Store):
@@ -68,6 +68,12 @@ class FileStore(Store):
         target.parent.mkdir(parents=True, exist_ok=True)
         private.replace(target)
         _sync_directory(target.parent)
+
+    def appender(self, name: str) -> Appender:
+        """A file that grows; each append is synced."""
+        target = self.path(name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return _Growing(target)
 
     def move(self, name: str, to: str) -> bool:
         """Rename ``name``; False where it is no longer there."""
@@ -140,6 +146,28 @@ class FileStore(Store):
                 private.unlink(missing_ok=True)
             raise
         return private
+
+
+class _Growing(Appender):
+    """A file opened for appending; made, with its directory entry, by the first append."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._handle: int | None = None
+
+    def append(self, data: bytes) -> None:
+        if self._handle is None:
+            self._handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            _sync_directory(self._path.parent)
+        left = memoryview(data)
+        while left:
+            left = left[os.write(self._handle, left) :]
+        os.fsync(self._handle)
+
+    def close(self) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
 
 
 def _link(private: Path, target: Path) -> bool:

@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from schemas.handoff import FAILURE_CLASSES, ITEM_KEYS, PART_SCHEMAS, SAMPLED, Commit, PartFile, RunPlan
+from schemas.handoff import CHAINED, FAILURE_CLASSES, ITEM_KEYS, PART_SCHEMAS, SAMPLED, Commit, PartFile, RunPlan
 from udfs.store.run import HandoffRun, same_columns
 from udfs.store.store import Store
 
 
 def expected_rows(plan: RunPlan, items: pa.Table) -> dict[str, int]:
-    """Rows that each item of a shard must come back with: one a request, ``n_samples`` a prompt."""
+    """Rows that each item of a shard must come back with: one a request, ``n_samples`` a prompt; a chain's items, at least one."""
     keys: list[Any] = items.column(ITEM_KEYS[plan.program]).to_pylist()
     counts: list[Any] = items.column("n_samples").to_pylist() if plan.program in SAMPLED else [1] * len(keys)
     return dict(zip(keys, counts, strict=True))
@@ -86,7 +86,7 @@ def judge_rows(plan: RunPlan, expected: Mapping[str, int], table: pa.Table) -> s
     for item, count in counts.items():
         if item not in expected:
             return f"{key} {item} is not in this shard"
-        if count != expected[item]:
+        if count != expected[item] and plan.program not in CHAINED:
             return f"{key} {item}: {count} rows, {expected[item]} expected"
     unknown = set(failures_of(table)) - set(FAILURE_CLASSES)
     if unknown:
@@ -121,8 +121,11 @@ def judge_commit(run: HandoffRun, commit: Commit) -> str | None:
         tables.append(table)
     whole = pa.concat_tables(tables) if tables else PART_SCHEMAS[plan.program].empty_table()
     expected = expected_rows(plan, run.shard_items(commit.shard))
-    if whole.num_rows != commit.rows or whole.num_rows != sum(expected.values()):
-        return f"{whole.num_rows} rows in files, {commit.rows} committed, {sum(expected.values())} expected"
+    wanted = commit.rows if plan.program in CHAINED else sum(expected.values())
+    if whole.num_rows != commit.rows or whole.num_rows != wanted:
+        return f"{whole.num_rows} rows in files, {commit.rows} committed, {wanted} expected"
+    if plan.program in CHAINED and (missing := expected.keys() - set(whole.column(ITEM_KEYS[plan.program]).to_pylist())):
+        return f"{len(missing)} items without a row, {min(missing)} among them"
     reason = judge_rows(plan, expected, whole)
     if reason is None and failures_of(whole) != commit.failures:
         return f"failures {failures_of(whole)} in rows, {commit.failures} declared"

@@ -59,6 +59,18 @@ class Entry:
     mtime: float
 
 
+class Appender(ABC):
+    """A file that grows; what was appended is durable when ``append`` returns. One writer at a time."""
+
+    @abstractmethod
+    def append(self, data: bytes) -> None:
+        """Add to the end."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """No more will come; again does nothing."""
+
+
 class Store(ABC):
     """Named byte strings below one root; names are relative paths with ``/``."""
 
@@ -106,6 +118,10 @@ class Store(ABC):
     def now(self) -> float:
         """The store's clock, in seconds: the time of a file made for this question; a lease is judged by this clock alone."""
 
+    def appender(self, name: str) -> Appender:
+        """A file that grows, or, where a store has none, files ``<name>.<ordinal>`` of which each holds what was appended at once."""
+        return _Pieces(self, name)
+
     def exists(self, name: str) -> bool:
         """Whether ``name`` is there."""
         return self.stat(name) is not None
@@ -123,6 +139,20 @@ class Store(ABC):
         self.put(to, data)
         self.remove(name)
         return True
+
+
+class _Pieces(Appender):
+    """Growth on a store of whole objects: each append is an object of its own, in order by its name."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        self._store, self._name, self._next = store, name, 0
+
+    def append(self, data: bytes) -> None:
+        self._store.put(f"{self._name}.{self._next:08d}", data)
+        self._next += 1
+
+    def close(self) -> None:
+        """Every piece is whole already."""
 
 
 def open_store(root: str | os.PathLike[str]) -> Store:

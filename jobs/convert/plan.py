@@ -1,0 +1,93 @@
+"""What a conversion run shall be: engine, models with what names their weights, recipe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jobs.handoff.plan import RunSpec
+from jobs.handoff.policies import NoCheckpointError
+from schemas.conf_convert import STAGES, Chain, Convert
+from schemas.ids import content_id
+from udfs.conversion.recipe import Recipe
+from udfs.export.files import tree_sha256
+from udfs.extract import VERSION
+from udfs.replies.request import OUTPUT_SCHEMA, template_of
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """A conversion as the configuration names it.
+
+    Attributes:
+        engine: which one.
+        settings: of the hand-off's plan; prices are none of the plan's identity.
+        identity: what bears on the result.
+    """
+
+    engine: str
+    settings: dict[str, Any]
+    identity: tuple[Any, ...]
+
+    @property
+    def chained(self) -> bool:
+        """Whether a model is asked, stage by stage."""
+        return self.engine != "extractive"
+
+    def run_spec(self, ingest_id: str, documents: str, convert: Convert) -> RunSpec:
+        """The hand-off run of one ingest.
+
+        Args:
+            ingest_id: the ingest.
+            documents: fingerprint of its slice of silver.documents.
+            convert: settings; a raised budget is another run, which carries what was paid for.
+        """
+        budget = [convert.budget] if self.chained and convert.budget else []
+        return RunSpec(
+            program="convert",
+            engine=self.engine,
+            fingerprint=content_id("convert", ingest_id, documents, *self.identity, *budget),
+            shard_size=convert.docs_per_shard,
+            settings=self.settings,
+        )
+
+
+def conversion_of(convert: Convert) -> Conversion:
+    """The conversion of a configuration.
+
+    Raises:
+        NoCheckpointError: engine vllm names no checkpoint.
+        TemplateError: a prompt is missing or broken.
+    """
+    if convert.engine == "extractive":
+        template = template_of(convert.engine, VERSION, convert.max_items_per_document)
+        settings = {"engine_version": VERSION, "template": template, "max_items": convert.max_items_per_document}
+        return Conversion(convert.engine, settings, (template, OUTPUT_SCHEMA))
+    recipe = _recipe(convert.chain)
+    models = {stage: _named(convert.engine, convert.model_of(stage)) for stage in STAGES}
+    prices = {models[stage][0]: convert.prices[convert.model_of(stage)] for stage in STAGES if convert.model_of(stage) in convert.prices}
+    settings = {
+        "model": convert.model,
+        "models": models,
+        "recipe": recipe.to_settings(),
+        "prices": {name: price.model_dump(mode="json") for name, price in sorted(prices.items())},
+    }
+    return Conversion(convert.engine, settings, (convert.engine, models, recipe.to_settings()))
+
+
+def _recipe(chain: Chain) -> Recipe:
+    given = chain.model_dump(mode="json", include={"max_personas", "n_fewshots", "max_chars"})
+    drawn = {"generate": {"max_tokens": chain.max_tokens, "temperature": chain.temperature}}
+    return Recipe.from_settings({**given, **drawn, **({"domains": chain.domains} if chain.domains else {})})
+
+
+def _named(engine: str, model: str) -> tuple[str, str]:
+    """Name of a model, and what names its weights: the bytes of a checkpoint; nothing where a server keeps them."""
+    folder = Path(model)
+    if (folder / "config.json").is_file() and engine in ("vllm", "replay"):
+        digest = tree_sha256(folder)
+        return f"weights-{digest[:16]}", digest
+    if engine == "vllm":
+        raise NoCheckpointError.from_folder(model)
+    return model, ""

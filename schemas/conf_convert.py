@@ -1,0 +1,77 @@
+"""Configuration of conversion: which engine and models, what the chain may do, what it may cost."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from schemas.conf_section import Positive, Section, Share
+
+#: Stages that ask a model.
+STAGES = ("filter", "identify", "generate", "check")
+Money = Annotated[float, Field(ge=0.0)]
+
+
+class TokenPrice(Section):
+    """Money for a million tokens of a model."""
+
+    prompt: Money
+    completion: Money
+    cached: Money | None = None
+
+
+class Chain(Section):
+    """What the chain of a model's conversion asks; :class:`udfs.conversion.recipe.Recipe` says the rest."""
+
+    domains: tuple[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{1,39}$")], ...]
+    max_personas: Annotated[int, Field(ge=1, le=16)]
+    n_fewshots: Annotated[int, Field(ge=0, le=8)]
+    max_chars: Annotated[int, Field(ge=200, le=1_000_000)]
+    temperature: Annotated[float, Field(ge=0.0, le=2.0)]
+    max_tokens: Annotated[int, Field(ge=16, le=65_536)]
+
+    @model_validator(mode="after")
+    def _domains_are_sound(self) -> Chain:
+        if self.domains and ("other" not in self.domains or len(set(self.domains)) != len(self.domains) or len(self.domains) < 10):
+            raise ValueError(f"domains: ten or more, each once, 'other' among them, got {list(self.domains)}")
+        return self
+
+
+class Convert(Section):
+    """Conversion through the hand-off."""
+
+    engine: Literal["extractive", "openai", "vllm", "replay"]
+    model: str
+    models: dict[str, str]
+    docs_per_shard: Positive
+    max_items_per_document: Positive
+    budget: Money
+    prices: dict[str, TokenPrice]
+    audit: str
+    audit_share: Share
+    chain: Chain
+
+    @model_validator(mode="after")
+    def _models_are_named(self) -> Convert:
+        unknown = sorted(set(self.models) - set(STAGES))
+        if unknown:
+            raise ValueError(f"models: no stage is called {', '.join(unknown)}; allowed: {', '.join(STAGES)}")
+        if self.engine != "extractive" and not self.model:
+            raise ValueError(
+                f"engine = {self.engine!r} needs model: the name at the server (openai), a checkpoint's directory (vllm), the one to replay (replay)"
+            )
+        if self.engine == "vllm" and self.models:
+            raise ValueError("models: a vllm worker holds one model; serve several behind an OpenAI-compatible server")
+        return self
+
+    @model_validator(mode="after")
+    def _a_budget_can_be_kept(self) -> Convert:
+        unpriced = sorted({self.model_of(stage) for stage in STAGES} - set(self.prices))
+        if self.budget > 0.0 and self.engine != "extractive" and unpriced:
+            raise ValueError(f"budget = {self.budget} needs prices of every model that is asked; none of {', '.join(unpriced)}")
+        return self
+
+    def model_of(self, stage: str) -> str:
+        """Which model a stage asks."""
+        return self.models.get(stage, self.model)

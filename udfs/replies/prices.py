@@ -1,0 +1,46 @@
+"""What calls cost: a table of prices by model, and sums in whole numbers of 10^-9 of the currency (law 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import ROUND_HALF_EVEN, Decimal
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+NANOS = 10**9
+
+
+class Price(BaseModel):
+    """Money for a million tokens.
+
+    Attributes:
+        prompt: of the prompt.
+        cached: of the part of the prompt that came from a cache of prefixes; None: as the rest of it.
+        completion: of what was drawn.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    prompt: float = Field(ge=0.0)
+    cached: float | None = Field(default=None, ge=0.0)
+    completion: float = Field(ge=0.0)
+
+    def nanos(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> int:
+        """Cost of a call, 10^-9 of the currency, half to even: the same on every machine."""
+        cached = self.prompt if self.cached is None else self.cached
+        per_million = (
+            Decimal(repr(self.prompt)) * (prompt_tokens - cached_tokens)
+            + Decimal(repr(cached)) * cached_tokens
+            + Decimal(repr(self.completion)) * completion_tokens
+        )
+        return int((per_million * 1000).to_integral_value(ROUND_HALF_EVEN))
+
+
+#: Of a model without a price.
+FREE = Price(prompt=0.0, completion=0.0)
+
+
+def prices_of(table: Mapping[str, Mapping[str, Any]] | None) -> dict[str, Price]:
+    """The price table of a plan's settings, by model."""
+    return {model: Price.model_validate(dict(given)) for model, given in (table or {}).items()}
