@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from schemas.errors import VerilakeError
 from schemas.ids import canonical_json
-from udfs.conversion.ask import Ask
+from udfs.conversion.ask import Ask, Chain, Conversion, StageState, State
+from udfs.conversion.asking import PASSED, asked
 from udfs.conversion.prompts import shown_passage, stages_of
 from udfs.conversion.readings import CHECK_VERDICTS, read_verdicts
 from udfs.conversion.recipe import Recipe
@@ -79,6 +80,23 @@ def audit_ask(item: AuditItem, recipe: Recipe) -> Ask:
         recipe: of the conversion whose checker is audited.
     """
     return stages_of(recipe).check(shown_passage(item.passage, None), item.question, item.answer, domain=item.domain)
+
+
+def audit_chain(item: AuditItem, recipe: Recipe) -> Chain:
+    """The chain of an audit item: the one call, asked once more where its reply cannot be read.
+
+    Args:
+        item: what is asked about.
+        recipe: as for ``audit_ask``.
+
+    Returns:
+        A chain that ends in one state of the stage ``check``: passed, rejected with the checker's first objection, failed or unasked.
+    """
+    ask = audit_ask(item, recipe)
+    (outcome,) = yield from asked([ask], [read_audit])
+    verdict = outcome.value
+    state: State = outcome.state if verdict is None or verdict == PASSED else "rejected"
+    return Conversion((StageState("check", 0, state, verdict or outcome.reason, item.domain, None, ask.template.label),))
 
 
 def read_audit(reply: str) -> str | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Generic, TypeVar
 
-from udfs.conversion.ask import FAILED, Ask, AskingStage, Chain, Conversion, Document, Reply, Stage, StageState, State
+from udfs.conversion.ask import Ask, AskingStage, Chain, Conversion, Document, Reply, Stage, StageState, State
+from udfs.conversion.asking import PASSED, Outcome, asked
 from udfs.conversion.passage import Passage
-from udfs.conversion.prompts import Stages, again, shown_passage, stages_of
+from udfs.conversion.prompts import Stages, shown_passage, stages_of
 from udfs.conversion.readings import (
     CHECK_VERDICTS,
     FILTER_VERDICTS,
@@ -23,24 +23,10 @@ from udfs.conversion.recipe import Recipe
 from udfs.conversion.rows import Candidate, Siblings
 from udfs.conversion.windows import Window, head_window, spread_windows
 
-PASSED = "passed"
-#: Why a stage failed or was not asked.
-MALFORMED, NO_REPLY, NOT_ASKED = "reply:malformed", "reply:none", "budget"
 #: The generator found no question to ask for this reader.
 DECLINED = "declined"
 #: The identifier names nobody who would ask.
 NO_PERSONA = "no_persona"
-
-_T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True)
-class _Outcome(Generic[_T]):
-    """What came of one call: a value that could be read, or how it ended."""
-
-    value: _T | None
-    state: State = "passed"
-    reason: str = PASSED
 
 
 def convert(document: Document, recipe: Recipe) -> Chain:
@@ -82,11 +68,11 @@ class _Converting:
         return [head if window.offset == 0 else shown_passage(window.text, self._document.title) for window in windows]
 
     def _filter(self, head: str) -> Generator[Sequence[Ask], Sequence[Reply], bool]:
-        (outcome,) = yield from _ask([self._stages.filter(head)], [lambda reply: read_verdicts(reply, FILTER_VERDICTS)])
+        (outcome,) = yield from asked([self._stages.filter(head)], [lambda reply: read_verdicts(reply, FILTER_VERDICTS)])
         return self._note_verdict("filter", 0, outcome)
 
     def _identify(self, head: str) -> Generator[Sequence[Ask], Sequence[Reply], bool]:
-        (outcome,) = yield from _ask([self._stages.identify(head)], [lambda reply: read_identified(reply, self._recipe)])
+        (outcome,) = yield from asked([self._stages.identify(head)], [lambda reply: read_identified(reply, self._recipe)])
         found: Identified | None = outcome.value
         if found is None:
             self._note("identify", 0, outcome.state, outcome.reason)
@@ -101,7 +87,7 @@ class _Converting:
         domain = self._domain or ""
         examples = self._stages.examples(domain, self._document.doc_id)
         asks = [self._stages.generate(shown[i], examples, i, domain, persona) for i, persona in enumerate(self._personas)]
-        outcomes = yield from _ask(asks, [partial(read_generated, passage=window.text) for window in windows])
+        outcomes = yield from asked(asks, [partial(read_generated, passage=window.text) for window in windows])
         made: list[tuple[int, Generated]] = []
         for i, outcome in enumerate(outcomes):
             value = outcome.value
@@ -136,13 +122,13 @@ class _Converting:
                     shown[i], held.made.question, held.shown_answer(), ordinal=i, domain=self._domain, persona=self._personas[i]
                 )
             )
-        outcomes = yield from _ask(asks, [lambda reply: read_verdicts(reply, CHECK_VERDICTS)] * len(asks))
+        outcomes = yield from asked(asks, [lambda reply: read_verdicts(reply, CHECK_VERDICTS)] * len(asks))
         for (i, item), outcome in zip(proved, outcomes, strict=True):
             if not self._note_verdict("check", i, outcome, item=item):
                 reason = outcome.value or f"check_{outcome.state}"
                 self._items[item] = replace(self._items[item], reason=reason)
 
-    def _note_verdict(self, stage: AskingStage, ordinal: int, outcome: _Outcome[str], *, item: int | None = None) -> bool:
+    def _note_verdict(self, stage: AskingStage, ordinal: int, outcome: Outcome[str], *, item: int | None = None) -> bool:
         """Note a stage that judges; whether it lets pass."""
         if outcome.value is None:
             self._note(stage, ordinal, outcome.state, outcome.reason, item=item)
@@ -154,28 +140,3 @@ class _Converting:
         persona = self._personas[ordinal] if stage in ("generate", "evidence", "check") else None
         label = self._stages.labels.get(stage)
         self._states.append(StageState(stage, ordinal, state, reason, self._domain, persona, label, item))
-
-
-def _ask(asks: list[Ask], readers: Sequence[Callable[[str], _T | None]]) -> Generator[Sequence[Ask], Sequence[Reply], list[_Outcome[_T]]]:
-    """Ask, and ask once more where the reply could not be read.
-
-    Args:
-        asks: calls that do not depend on each other; none are not asked.
-        readers: of each one's reply; None says that it is none.
-    """
-    if not asks:
-        return []
-    outcomes = [_read(reply, reader) for reply, reader in zip((yield asks), readers, strict=True)]
-    unread = [i for i, outcome in enumerate(outcomes) if outcome.reason == MALFORMED]
-    if unread:
-        replies = yield [again(asks[i]) for i in unread]
-        for i, reply in zip(unread, replies, strict=True):
-            outcomes[i] = _read(reply, readers[i])
-    return outcomes
-
-
-def _read(reply: Reply, reader: Callable[[str], _T | None]) -> _Outcome[_T]:
-    if isinstance(reply, str):
-        value = reader(reply)
-        return _Outcome(None, "failed", MALFORMED) if value is None else _Outcome(value)
-    return _Outcome(None, "failed", NO_REPLY) if reply == FAILED else _Outcome(None, "unasked", NOT_ASKED)
