@@ -113,7 +113,8 @@ def eval_samples(ctx: JobContext, plan: EvalPlan, sampled: Sampled, eval_id: str
     from pyspark.sql import functions as F
 
     rollouts = delivered(ctx, sampled.run, sampled.commits)
-    graded = grade(prepare(rollouts, _frame(ctx, plan, ROUND_PLAN.schema), ctx.read(PROMPTS)))
+    prepared = prepare(rollouts, _frame(ctx, plan, ROUND_PLAN.schema), ctx.read(PROMPTS))
+    graded = grade(prepared, allow_weak_sandbox=ctx.config.sandbox.allow_weak)
     outcome = F.filter("rewards", lambda reward: reward["is_outcome"])[0]
     columns: dict[str, Column] = {
         "eval_id": F.lit(eval_id), "response": F.col("response_text"), "token_ids": F.col("response_token_ids"), "log_probs": F.col("response_logprobs"),

@@ -7,6 +7,7 @@ round's plan names and nothing else, so that tasks which arrive later cannot cha
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -44,6 +45,7 @@ def run(ctx: JobContext, round_no: int) -> JobReport:
 
     Raises:
         MissingInputError: the round was not planned or not rolled out.
+        PythonException: the round holds programs, and the executors have no sandbox that is allowed (``[sandbox]``).
     """
     tables = (TRAJECTORIES, INTERACTIONS, TOKENS, REWARDS, CALLS)
     with ctx.open(
@@ -63,7 +65,7 @@ def _ingest(ctx: JobContext, job: JobRun, round_no: int) -> None:
     rollouts = ctx.read(ROLLOUTS, round_no)
     plan = ctx.read(ROUND_PLAN, round_no)
     # Graded once, read by five writes. What falls out of the cache is graded again, to the same rows.
-    graded = grade(prepare(rollouts, plan, ctx.read(PROMPTS))).persist()
+    graded = grade(prepare(rollouts, plan, ctx.read(PROMPTS)), allow_weak_sandbox=ctx.config.sandbox.allow_weak).persist()
     try:
         job.write(TRAJECTORIES, lambda: trajectories(graded))
         job.write(INTERACTIONS, lambda: interactions(graded))
@@ -87,8 +89,8 @@ def _count(job: JobRun, delivered: int) -> None:
     job.count(input=delivered, **dict(sorted(statuses.items())), failures=dict(sorted(failures.items())))
 
 
-def prepare(rollouts: DataFrame, plan: DataFrame, prompts: DataFrame) -> DataFrame:
-    """Rollouts beside their plan and prompt; ``repeat`` counts rows of equal run, prompt and sample, the sound ones first."""
+def with_repeats(rollouts: DataFrame) -> DataFrame:
+    """Rollouts with ``repeat``: rows of equal run, prompt and sample counted from 0, the sound ones first."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -106,26 +108,34 @@ def prepare(rollouts: DataFrame, plan: DataFrame, prompts: DataFrame) -> DataFra
     same = Window.partitionBy("run_id", "prompt_id", "sample_index").orderBy(
         F.col("failure_class").asc_nulls_first(), content, "attempt", "worker_id", "started_at", "finished_at"
     )
+    return rollouts.withColumn("repeat", F.row_number().over(same) - 1)
+
+
+def prepare(rollouts: DataFrame, plan: DataFrame, prompts: DataFrame) -> DataFrame:
+    """Rollouts with ``repeat``, beside their plan and prompt."""
+    from pyspark.sql import functions as F
+
     planned = plan.select(
         "prompt_id", "task_id", "task_version", "role", "task_type", "context_mode", F.col("n_samples").alias("planned_samples"),
     )  # fmt: skip
     known = prompts.join(planned.select("prompt_id"), "prompt_id", "left_semi").select(
         "prompt_id", "template", "system", F.col("text").alias("user"), "contract"
     )
-    return (
-        rollouts.withColumn("repeat", F.row_number().over(same) - 1)
-        .join(planned, "prompt_id", "left")
-        .join(known, "prompt_id", "left")
-    )  # fmt: skip
+    return with_repeats(rollouts).join(planned, "prompt_id", "left").join(known, "prompt_id", "left")
 
 
-def grade(frame: DataFrame) -> DataFrame:
-    """Ids, status, lengths and rewards of every row (udfs.trajectories.grading_batch)."""
+def grade(frame: DataFrame, *, allow_weak_sandbox: bool = False) -> DataFrame:
+    """Ids, status, lengths and rewards of every row (udfs.trajectories.grading_batch).
+
+    Args:
+        frame: from :func:`prepare`.
+        allow_weak_sandbox: programs run where only rlimits bound them (tier D), rather than fail the job.
+    """
     from pyspark.sql.pandas.types import to_arrow_schema
 
     # Spark marks what it computed (repeat) as never null; Arrow batches need not say so.
     given = pa.schema([field.with_nullable(True) for field in to_arrow_schema(frame.schema, timezone="UTC")])
-    return frame.mapInArrow(grade_batches, spark_schema(graded_schema(given)))
+    return frame.mapInArrow(partial(grade_batches, allow_weak_sandbox=allow_weak_sandbox), spark_schema(graded_schema(given)))
 
 
 def trajectories(graded: DataFrame) -> DataFrame:

@@ -13,8 +13,11 @@ from jobs.handoff.files import ATTEMPTS
 from jobs.handoff.gc import clear, garbage
 from jobs.lake.layout import Lake
 from jobs.workspace import Workspace
+from schemas.bronze.judgements import JUDGEMENTS
 from schemas.bronze.replies import REPLIES
+from schemas.bronze.rescored import RESCORED
 from schemas.bronze.rollouts import ROLLOUTS
+from schemas.handoff import SAMPLED
 from udfs.killpoints import reach
 from udfs.store.run import PLAN, HandoffRun, RunError
 
@@ -24,7 +27,11 @@ def clear_runs(workspace: Workspace, lake: Lake, done: Closed, cutoff: datetime,
 
     A run goes as a whole, its plan first: a job that should ever ask for it again lays it anew, with the replies that were paid for.
     """
-    delivered = {"convert": set(lake.slices(REPLIES)), "rollout": set(lake.slices(ROLLOUTS))}
+    # Of what samples the rounds, of the rest the runs.
+    rounds = set(lake.slices(ROLLOUTS))
+    delivered = {
+        "convert": set(lake.slices(REPLIES)), "rollout": rounds, "agent": rounds, "judge": set(lake.slices(JUDGEMENTS)), "logprobs": set(lake.slices(RESCORED)),
+    }  # fmt: skip
     freed = []
     for folder in sorted(workspace.handoff_root.glob("*/run=*")):
         name = str(folder.relative_to(workspace.root))
@@ -51,9 +58,9 @@ def _is_done(folder: Path, done: Closed, delivered: dict[str, set[str]]) -> bool
         plan = HandoffRun(folder).plan
     except RunError:
         return False  # a person must look
-    if plan.program == "rollout":
-        return plan.round is not None and str(plan.round) in delivered["rollout"] & done.rounds
-    return plan.program == "convert" and plan.run_id in delivered["convert"] and done.corpus
+    if plan.program == "convert":
+        return plan.run_id in delivered["convert"] and done.corpus
+    return str(plan.round) in done.rounds and (str(plan.round) if plan.program in SAMPLED else plan.run_id) in delivered[plan.program]
 
 
 def _cleared(folder: Path, name: str, *, dry_run: bool) -> list[Freed]:

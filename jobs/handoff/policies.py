@@ -46,9 +46,9 @@ class NoCheckpointError(VerilakeError):
     exit_code = 2
 
     @classmethod
-    def from_folder(cls, folder: str) -> NoCheckpointError:
-        """Which, and what it lacks."""
-        return cls(f"rollout.model = {folder}: no directory with a config.json. Name a checkpoint in Hugging Face's layout.")
+    def from_folder(cls, folder: str, key: str = "rollout.model") -> NoCheckpointError:
+        """Which, by which key of the configuration, and what it lacks."""
+        return cls(f"{key} = {folder}: no directory with a config.json. Name a checkpoint in Hugging Face's layout.")
 
 
 def current_policy(ctx: JobContext) -> str:

@@ -61,7 +61,7 @@ class Step:
         fills: writes what the new tables need from the old ones; done again, it finds what is written.
         notes: what is made of older rows; looked at before the step.
         widens: tables that get the nullable columns which they lack; those are null in the rows that are there.
-        renews: derived tables that are laid anew and empty: the job that fills them does so again.
+        renews: tables that are laid anew and empty: the job that fills them does so again.
         restates: widened tables whose older rows must be computed again, because a null would be wrong in them.
         complements: new tables that ``fills`` fills for whatever their jobs have done: what those wrote stays as it is.
     """
@@ -108,8 +108,9 @@ STEPS: tuple[Step, ...] = (
         adds=(JUDGEMENTS, RESCORED), widens=(ROLLOUTS, TRAJECTORIES, INTERACTIONS, REWARDS, CALLS),
     ),
     Step(
-        5, "stages, models and personas in replies; tables of what became of each document in conversion, and of audits of the checking model",
-        adds=(JUDGE_AUDITS,), widens=(REPLIES,), complements=(CONVERSIONS,), fills=fill_conversions,
+        5, "stages, models and personas in replies; tables of what became of each document in conversion, and of audits of the checking model; judgements and re-scored tokens by run",
+        # no job of an older version filled the two that are laid anew
+        adds=(JUDGE_AUDITS,), widens=(REPLIES,), complements=(CONVERSIONS,), fills=fill_conversions, renews=(JUDGEMENTS, RESCORED),
     ),
 )  # fmt: skip
 

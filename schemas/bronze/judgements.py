@@ -37,7 +37,7 @@ JUDGEMENTS = Table(
         ]
     ),
     key=("run_id", "judgement_id"),
-    partition="round",
+    partition="run_id",  # several runs ask about one round: another judge, another kind, another checkpoint
     volatile=("worker_id", "attempt", "finished_at"),
     checks={"verdict_known": "verdict IN ('a','b','tie','score','invalid')"},
 )

@@ -30,6 +30,6 @@ RESCORED = Table(
         ]
     ),
     key=("run_id", "item_id"),
-    partition="round",
+    partition="run_id",  # several runs ask about one round: another judge, another kind, another checkpoint
     volatile=("worker_id", "attempt", "finished_at"),
 )

@@ -35,7 +35,7 @@ def test_all_errors_at_once_with_file_key_value_and_what_is_allowed(tmp_path):
         f"{wrong}: plan.train_prompts = -1: Input should be greater than or equal to 0",
         f"{wrong}: plan.unknown_key: unknown key; allowed: band, eval_collected, eval_fresh, eval_prompts",
         f"{wrong}: curate.kernel = 'cuda': Input should be 'auto', 'numba' or 'numpy'",
-        f"{wrong}: nonsense: unknown key; allowed: admit, campaign",
+        f"{wrong}: nonsense: unknown key; allowed: admit, agent, campaign",
         f"{broken}: Expected",
         f"{tmp_path / 'absent.toml'}: no such file",
         "--set rollout.samples=zero: rollout.samples = 'zero': Input should be a valid integer",

@@ -31,13 +31,16 @@ ROWS = ("format", "rules", "public_tests", "hidden_tests", "outcome")
 _UNSOUND = frozenset({"no_code", "overlong", "syntax_error", "entry_point_missing"})
 
 
-def grade_code(contract: CodeContract | str, response: str | None, sandbox: Sandbox | None = None) -> list[Reward]:
+def grade_code(
+    contract: CodeContract | str, response: str | None, sandbox: Sandbox | None = None, *, allow_weak_sandbox: bool = False
+) -> list[Reward]:  # fmt: skip
     """All reward rows of one response, the outcome last. Never raises for what a contract or a response holds.
 
     Args:
         contract: the contract or its canonical JSON.
         response: the candidate's whole response, or just its code; None where there is none.
         sandbox: runs program and tests; that of this process where none is given.
+        allow_weak_sandbox: that of this process may be tier D, which isolates nothing.
 
     Raises:
         SandboxUnavailableError: this machine has no sandbox at all.
@@ -55,7 +58,7 @@ def grade_code(contract: CodeContract | str, response: str | None, sandbox: Sand
     if program.tree is None or _UNSOUND & set(program.flags):
         return _unsound(parsed, program, total)
     rules = rule_flags(program.tree, parsed)
-    run = run_tests(parsed, program, sandbox or default_sandbox())
+    run = run_tests(parsed, program, sandbox or default_sandbox(allow_weaker=allow_weak_sandbox))
     return _graded(parsed, program, rules, run)
 
 

@@ -58,17 +58,21 @@ def trajectory_id(run_id: str, prompt_id: str, sample_index: int, repeat: int) -
     return content_id(run_id, prompt_id, sample_index, *((repeat,) if repeat else ()))
 
 
-def grade_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def grade_batches(batches: Iterable[pa.RecordBatch], *, allow_weak_sandbox: bool = False) -> Iterator[pa.RecordBatch]:
     """Append GRADED_FIELDS to each batch.
 
     Args:
         batches: columns of bronze.rollouts (without ``turns``, each is a delivery of one response), and: repeat (int, 0 for the first row
             of its key), planned_samples (int, null where not planned), contract and system (string, null where the prompt is unknown).
             Further columns pass through.
+        allow_weak_sandbox: programs run where only rlimits bound them (tier D), rather than raise.
+
+    Raises:
+        SandboxUnavailableError: a contract of code, and no sandbox that is allowed.
     """
     memo: dict[tuple[str | None, str | None, str | None], tuple[list[dict[str, Any]], float | None]] = {}
     for batch in batches:
-        rows = [_row(facts, memo) for facts in _facts(batch)]
+        rows = [_row(facts, memo, allow_weak_sandbox) for facts in _facts(batch)]
         columns = [pa.array([row[f.name] for row in rows], f.type) for f in GRADED_FIELDS]
         yield pa.RecordBatch.from_arrays([*batch.columns, *columns], schema=graded_schema(batch.schema))
 
@@ -78,7 +82,7 @@ def graded_schema(given: pa.Schema) -> pa.Schema:
     return pa.schema([*given, *GRADED_FIELDS])
 
 
-def _row(facts: dict[str, Any], memo: dict[Any, Any]) -> dict[str, Any]:
+def _row(facts: dict[str, Any], memo: dict[Any, Any], allow_weak_sandbox: bool) -> dict[str, Any]:
     logprobs, turns = facts["logprobs"], facts["turns"]
     # What was handed in goes before what was said last; a delivery of one response has nothing but that.
     response = facts["response_text"] if turns is None or facts["response_text"] is not None else turns.last_text
@@ -95,7 +99,7 @@ def _row(facts: dict[str, Any], memo: dict[Any, Any]) -> dict[str, Any]:
     if key not in memo:
         if len(memo) >= MEMO:
             memo.clear()
-        graded = grade_response(*key)
+        graded = grade_response(*key, allow_weak_sandbox=allow_weak_sandbox)
         memo[key] = ([_plain(r) for r in graded], outcome_of(graded))
     rewards, outcome = memo[key]
     lossy = losses(

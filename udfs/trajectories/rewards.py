@@ -67,16 +67,22 @@ class _Mark:
     flags: tuple[str, ...] = ()
 
 
-def grade_response(contract: str | None, response: str | None, failure: str | None) -> list[Reward]:
+def grade_response(
+    contract: str | None, response: str | None, failure: str | None, *, allow_weak_sandbox: bool = False
+) -> list[Reward]:  # fmt: skip
     """All reward rows of one trajectory, the outcome last.
 
     Args:
         contract: canonical JSON of the prompt's contract, of an answer or of code; None where the prompt is unknown.
         response: the candidate's text; None where there is none.
         failure: failure class of the trajectory; where there is one, nothing is graded.
+        allow_weak_sandbox: run a program where only rlimits bound it (tier D), rather than raise.
+
+    Raises:
+        SandboxUnavailableError: a contract of code with a program to run, and no sandbox that is allowed.
     """
     if contract is not None and CODE_MARK in contract:
-        return _grade_code(contract, response, failure)
+        return _grade_code(contract, response, failure, allow_weak_sandbox=allow_weak_sandbox)
     parsed, broken = _parse(contract)
     if failure is not None or response is None:
         unknown = _Mark("error", None, None, (failure or "no_response",))
@@ -87,12 +93,12 @@ def grade_response(contract: str | None, response: str | None, failure: str | No
     return _rows(contract, parsed, _mark(grade(parsed, response)), None if form is None else _mark(form))
 
 
-def _grade_code(contract: str, response: str | None, failure: str | None) -> list[Reward]:
+def _grade_code(contract: str, response: str | None, failure: str | None, *, allow_weak_sandbox: bool) -> list[Reward]:
     """Rows of a program: it runs in the sandbox of this process."""
     from udfs.coding.rewards import grade_code  # imports this module
 
     if failure is None:
-        return grade_code(contract, response)
+        return grade_code(contract, response, allow_weak_sandbox=allow_weak_sandbox)
     return [replace(row, flags=(failure,)) for row in grade_code(contract, None)]
 
 

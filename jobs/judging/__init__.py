@@ -1,0 +1,1 @@
+"""What judge_round asks about and what came of it."""

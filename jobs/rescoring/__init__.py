@@ -1,0 +1,1 @@
+"""Which sampled turns rescore_round has scored."""
