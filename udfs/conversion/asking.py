@@ -31,16 +31,27 @@ def asked(asks: list[Ask], readers: Sequence[Callable[[str], _T | None]]) -> Gen
     Args:
         asks: calls that do not depend on each other; none are not asked.
         readers: of each one's reply; None says that it is none.
+
+    Raises:
+        ValueError: it was sent another number of replies than it asked for.
     """
     if not asks:
         return []
-    outcomes = [_read(reply, reader) for reply, reader in zip((yield asks), readers, strict=True)]
+    replies = yield asks
+    outcomes = [_read(reply, reader) for reply, reader in zip(_one_each(replies, asks), readers, strict=True)]
     unread = [i for i, outcome in enumerate(outcomes) if outcome.reason == MALFORMED]
     if unread:
         replies = yield [again(asks[i]) for i in unread]
-        for i, reply in zip(unread, replies, strict=True):
+        for i, reply in zip(unread, _one_each(replies, unread), strict=True):
             outcomes[i] = _read(reply, readers[i])
     return outcomes
+
+
+def _one_each(replies: Sequence[Reply], asks: Sequence[object]) -> Sequence[Reply]:
+    if len(replies) != len(asks):
+        msg = f"a chain that made {len(asks)} calls was sent {len(replies)} replies"
+        raise ValueError(msg)
+    return replies
 
 
 def _read(reply: Reply, reader: Callable[[str], _T | None]) -> Outcome[_T]:
