@@ -97,3 +97,50 @@ def test_a_leading_letter_a_is_no_answer_marker_of_a_choice():
 def test_choice_that_cannot_be_decided_is_our_fault(gold, options):
     got = grade(AnswerContract(type="choice", gold=gold, options=options), "A")
     assert (got.verdict, got.reward) == ("unparsable_gold", None)
+
+
+# What stands around an answer says nothing of it, whatever its type (verifier 3).
+AROUND = (
+    "The answer is {}.",
+    "The final answer is **{}**.",
+    "It was {}.",
+    "\u201c{}\u201d",
+    "\\({}\\)",
+    "\\[{}\\]",
+    "$${}$$",
+    "```\n{}\n```",
+    "**{}**.",
+)
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize(
+    ("kind", "gold", "wrong"),
+    [
+        ("number", "120", "12"), ("date", "3 September 1939", "4 September 1939"), ("text", "the Treaty of Paris", "Treaty"), ("text", "OrderedDict", "ordereddict"),
+        ("expression", "x^2+1", "x^2-1"), ("set", r"\{1,2\}", r"\{1,3\}"), ("interval", "(1,2]", "[1,2]"), ("list", "3, 1, 2", "1, 3, 2"),
+    ],
+)  # fmt: skip
+def test_what_stands_around_an_answer_is_left_out(around, kind, gold, wrong):
+    contract = AnswerContract(type=kind, gold=gold)
+    assert grade(contract, around.replace("{}", gold)).verdict == "correct"
+    assert grade(contract, around.replace("{}", wrong)).reward == 0.0
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict", "flag"),
+    [
+        ("A (123)", "incorrect", "contradictory"),  # the letter A with the text of B
+        ("A (because 123 is prime)", "incorrect", "contradictory"),
+        ("A 123", "incorrect", "contradictory"),
+        ("B (123)", "correct", None),
+        ("B 123", "correct", None),
+        ("123", "correct", None),
+    ],
+)
+def test_a_letter_before_a_bracket_or_a_number_is_no_article(answer, verdict, flag):
+    contract = AnswerContract(type="choice", gold="B", options=("12", "123", "a dog"))
+    got = grade(contract, answer)
+    assert (got.verdict, flag is None or flag in got.flags) == (verdict, True)
+    assert grade(AnswerContract(type="choice", gold="C", options=("12", "123", "dog")), "A dog").verdict == "correct"
+    assert grade(AnswerContract(type="text", gold="It Is Written"), "It is written").verdict == "correct"

@@ -14,6 +14,8 @@ _LETTER_TEXT = re.compile(
 )
 _MARKED = re.compile(r"[(\[]([A-Z])[)\]]|(?<![\w'.])([A-Z])(?=[).:,;/]|\Z)|(?:option|choice)\s+([A-Z])\b")
 _ALONE = re.compile(r"(?<![\w'.])([B-HJ-Z])(?![\w'])|(?<![\w'.])([AI])(?=\s+(?:and|or|is)\b|\s*[/&,])|(?:and|or|not|is)\s+([A-Z])(?![\w'])")
+# "A (123)", "A 123": an article stands before words, never before a bracket or a number.
+_FIRST = re.compile(r"\A([A-Z])(?=\s*\(|\s+[-+$\u20ac\u00a3]?\d)")
 _DENIES = re.compile(r"\b(?:not|never|neither|except|isn't|wasn't)\b", re.IGNORECASE)
 
 ChoiceVerdict = Literal["chosen", "multiple_options", "contradictory", "unparsable_pred"]
@@ -66,7 +68,8 @@ def choose(answer: str, options: tuple[str, ...]) -> Choice:
     if only := _ONLY_LETTER.match(text):
         letter = only.group(1).upper()
         return Choice("chosen", letter) if letter in valid else Choice("unparsable_pred")
-    exact = [chr(65 + i) for i, option in enumerate(options) if same_option(option, text)]
+    first = _FIRST.match(text)
+    exact = [chr(65 + i) for i, option in enumerate(options) if text == option.strip() or (first is None and same_option(option, text))]
     if len(exact) == 1:
         return Choice("chosen", exact[0])
     pair = _LETTER_TEXT.match(text)
@@ -77,7 +80,8 @@ def choose(answer: str, options: tuple[str, ...]) -> Choice:
         others = [c for c, option in zip(sorted(valid), options, strict=False) if c != letter and same_option(option, rest)]
         if others:
             return Choice("contradictory")
-    letters = {c for m in (*_MARKED.finditer(text), *_ALONE.finditer(text)) for c in m.groups() if c} & valid
+    marks = (*_MARKED.finditer(text), *_ALONE.finditer(text), *((first,) if first else ()))
+    letters = {c for m in marks for c in m.groups() if c} & valid
     named = _named_options(text, options)
     if len(letters) > 1 or len(named) > 1:
         return Choice("multiple_options")

@@ -30,6 +30,12 @@ _AFTER = "` \t\r\n*_"
 _AFTER_BOX = "` \t\r\n*_$.)]}\\"
 
 
+_LEAD_IN = re.compile(
+    r"\A(?:so\s+)?(?:(?:the\s+)?(?:(?:final|correct|right)\s+)?answer\s+is\s*:?|it\s+(?:is|was)|it'?s)\s+(?=\S)", re.IGNORECASE
+)
+_AROUND = (("**", "**"), ("\u201c", "\u201d"), ("\u201e", "\u201c"), ("\u00ab", "\u00bb"), ("\\(", "\\)"), ("\\[", "\\]"), ("$$", "$$"))
+
+
 @dataclass(frozen=True, slots=True)
 class Extraction:
     """The answer part of a response; ``text`` is None where there is none."""
@@ -64,6 +70,32 @@ def scalar(value: Any) -> str | None:
     if isinstance(value, float):  # NaN and the infinities: everything else was kept as written
         return None
     return value if isinstance(value, str) else None
+
+
+def bare_answer(text: str) -> str:
+    """An answer without the sentence and the marks around it: ``The answer is **7**.`` is 7.
+
+    Left out are a lead (the answer is, it is, it was), a code fence, bold type, typographic quotation marks and the delimiters of a
+    formula, each where it stands around all of the rest.
+
+    Args:
+        text: an extracted answer; the caller bounds its length.
+    """
+    text = text.strip()
+    fenced = _FENCE.match(text)
+    if fenced and "```" not in fenced.group(1):
+        text = fenced.group(1).strip()
+    text = _LEAD_IN.sub("", text)
+    for _ in range(3):
+        inner = text.removesuffix(".")
+        for left, right in _AROUND:
+            core = inner[len(left) : len(inner) - len(right)]
+            if inner.startswith(left) and inner.endswith(right) and core.strip() and left not in core and right not in core:
+                text = core.strip()
+                break
+        else:
+            break
+    return text
 
 
 def _from_json(response: str) -> Extraction | None:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from schemas.contract import AnswerContract, Verdict
 from udfs.grading.choices import choose, well_formed
 from udfs.grading.dates import parse_date
-from udfs.grading.extraction import Extraction, extract_answer
+from udfs.grading.extraction import Extraction, bare_answer, extract_answer
 from udfs.grading.formats import keeps_format
 from udfs.grading.latex import words_of
 from udfs.grading.maths import TYPES, gold_verdict, judge
@@ -18,7 +18,9 @@ from udfs.grading.texts import is_code_like, matches
 #: Name and version of this verifier, as recorded beside every verdict. A change that can alter a verdict raises the version.
 VERIFIER = "contract"
 #: 2: the last ``\\boxed{...}`` of a response marks its answer under every type; until then only a short response could hold one.
-VERSION = "2"
+#: 3: a lead such as "The answer is", a fence, bold type and the delimiters of a formula around an answer are left out under every type;
+#: a letter before a bracket or a number names its option (``A (123)`` was taken for the option 123).
+VERSION = "3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +138,9 @@ def grade(contract: AnswerContract, response: str) -> Grade:
     if soundness != "correct":
         return _grade(soundness, None)
     found = extract_answer(response, short_marks=contract.type != "choice", gold_length=len(contract.gold))
-    answer = found.text
-    if answer is None:
+    if found.text is None:
         return _grade("unparsable_pred", found)
+    answer = bare_answer(found.text)
     if contract.type in TYPES:
         judged = judge(contract, answer)
         return _grade(judged.verdict, found, *judged.flags)
@@ -150,8 +152,8 @@ def grade(contract: AnswerContract, response: str) -> Grade:
         return _date(contract, found, answer)
     if contract.type == "choice":
         return _choice(contract, found, answer)
-    code = is_code_like(contract.gold)
-    correct = matches(contract.gold, answer, code=code) or any(matches(alias, answer, code=code) for alias in contract.aliases)
+    code, said = is_code_like(contract.gold), dict.fromkeys((answer, found.text))  # a title may begin with "It is"
+    correct = any(matches(gold, text, code=code) for gold in (contract.gold, *contract.aliases) for text in said)
     return _grade("correct" if correct else "incorrect", found)
 
 
