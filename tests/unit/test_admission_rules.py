@@ -87,7 +87,7 @@ def code_task(reference=REFERENCE, code="assert twice(2) == 4\nassert twice(0) =
         ({}, None, None),
         ({"reference": "def twice(n):\n    return n"}, "contract_rejects_gold", "reference: test 0"),
         ({"code": "import gone\nassert twice(2) == 4"}, "contract_rejects_gold", "reference: test 0"),
-        ({"code": "assert twice(0) == 0", "reference": "def twice(n):\n    return n"}, "contract_accepts_near_miss", "weak: a program that echoes"),
+        ({"code": "assert twice(0) == 0", "reference": "def twice(n):\n    return n"}, None, "weak: a program that echoes"),
         ({"code": ""}, "contract_rejects_gold", None),
     ],
     ids=["sound", "wrong reference", "broken tests", "weak tests", "no tests"],
@@ -99,7 +99,7 @@ def test_code_is_tried_in_the_sandbox(changes, reason, says):
         assert got.probes["contract"]["problems"][0].startswith(says)
 
 
-def test_options_are_part_of_what_a_choice_asks_and_tests_of_what_answers_code():
+def test_options_are_part_of_what_a_choice_asks_and_tests_no_part_of_what_answers_code():
     first, second = (AnswerContract(type="choice", gold="A", options=options) for options in (("Yes", "No"), ("no", "yes")))
     other = AnswerContract(type="choice", gold="A", options=("Mars", "Venus"))
     assert question_key("Which is true?", first) == question_key("which is  true", second) != question_key("Which is true?", other)
@@ -107,4 +107,4 @@ def test_options_are_part_of_what_a_choice_asks_and_tests_of_what_answers_code()
         CodeContract.load(code_task(code=code)[0]["contract"])
         for code in ("assert twice(2) == 4\nassert twice(0) == 0", "assert twice(1) == 2")
     )
-    assert answer_key(same) == answer_key(CodeContract.load(code_task()[0]["contract"])) != answer_key(differing)
+    assert answer_key(same) == answer_key(differing) == "code:twice"

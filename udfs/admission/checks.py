@@ -129,7 +129,8 @@ def _contract(item: Mapping[str, Any], contract: Contract, max_near_misses: int)
     """What the contract's trial on itself rejects, and what it measured."""
     if isinstance(contract, CodeContract):
         reason, probe = try_code(contract, item["answer"], default_sandbox)
-        return [] if reason is None else [(reason, {"problems": probe["problems"]})], probe
+        lenient = reason == "contract_accepts_near_miss" and not rules_of(item["engine"]).weak_tests
+        return [] if reason is None or lenient else [(reason, {"problems": probe["problems"]})], probe
     trial = self_test(contract, item["answer"], others=_distractors(item), seed=item["qa_id"], limit=max_near_misses)
     failures = []
     if trial.refused is not None:
