@@ -22,12 +22,13 @@ from jobs.ingest_corpus import documents, rejects, repeated
 from jobs.lake.locks import exclusive
 from jobs.lake.migrate import table_version
 from jobs.sources.added import JOB
-from jobs.sources.documents import SCHEME, candidates, kept, profiles, verdicts
+from jobs.sources.documents import SCHEME, candidates, conversions, kept, profiles, verdicts
 from schemas.bronze.documents import DOCUMENTS as RECEIVED
 from schemas.bronze.rejects import REJECTS
 from schemas.errors import InputRefusedError
 from schemas.gold.tasks import TASKS
 from schemas.ids import content_id
+from schemas.silver.conversions import CONVERSIONS
 from schemas.silver.document_profiles import DOCUMENT_PROFILES
 from schemas.silver.document_verdicts import DOCUMENT_VERDICTS
 from schemas.silver.documents import DOCUMENTS
@@ -113,7 +114,7 @@ def _origin(source: str, split: Split, licence: str | None, engine: str, templat
 
 def _add(ctx: JobContext, origin: Origin, read: Callable[[], Rows]) -> Added:
     ingest_id, reports = origin.ingest_id, []
-    writes = dict.fromkeys((RECEIVED, REJECTS, DOCUMENT_PROFILES, DOCUMENT_VERDICTS, DOCUMENTS, QA), ingest_id)
+    writes = dict.fromkeys((RECEIVED, REJECTS, DOCUMENT_PROFILES, DOCUMENT_VERDICTS, DOCUMENTS, QA, CONVERSIONS), ingest_id)
     settings = [origin.source, origin.split, origin.licence, origin.template]
     with (
         # One ingest at a time: its ordinal and what it repeats depend on those before it.
@@ -144,6 +145,7 @@ def _write(ctx: JobContext, job: JobRun, origin: Origin, rows: Rows) -> None:
     job.write(DOCUMENT_VERDICTS, lambda: verdicts(ctx, job))
     held = job.write(DOCUMENTS, lambda: kept(job, origin.split)).rows
     asked = job.write(QA, lambda: candidates(ctx, job, pa.Table.from_pylist(rows.candidates, schema=QA.schema))).rows
+    job.write(CONVERSIONS, lambda: conversions(job))
     again = refused - rows.refused.total()
     counts = dict(rows.refused) | ({"duplicate_record": again} if again else {})
     job.count(

@@ -83,7 +83,7 @@ def _ingest_verb(module: str) -> Callable[..., None]:
         as_json: JsonFlag = False,
     ) -> None:
         output, ctx, job = Output(as_json), open_context(workspace, conf, overrides), _job(module)
-        wanted = _wanted(ctx, ingest)
+        wanted = _wanted(ctx, ingest, added=module == "admit_tasks")
         reports = []
         if module == "curate_corpus" and wanted:
             from udfs.dedup.curve import describe_curve, resolved
@@ -116,24 +116,23 @@ def convert(
     reports = []
     with LoopProgress(output.console) as progress:
         ctx.progress = progress.shards
-        for ident in _wanted(ctx, ingest):
+        for ident in _wanted(ctx, ingest, added=False):
             progress.watch("convert", f"ingest={ident}", None)
             reports.append(_job("convert_corpus")(ctx, ident))
             progress.watch("convert", f"ingest={ident}", reports[-1])
     output.result({"reports": [report_json(report) for report in reports]})
 
 
-def _wanted(ctx: JobContext, ingest: str | None) -> list[str]:
-    """The ingest that a flag names by its beginning; all of them without one."""
+def _wanted(ctx: JobContext, ingest: str | None, *, added: bool) -> list[str]:
+    """The ingest that a flag names by its beginning; all of them without one. Added tasks only where ``added``: others have nothing to do there."""
     from jobs.loop import ingests
+    from jobs.sources.added import added_ingests
 
-    found = ingests(ctx)
-    if ingest is None:
-        return found
-    wanted = [ident for ident in found if ident.startswith(ingest)]
-    if len(wanted) != 1:
+    wanted = [ident for ident in ingests(ctx) if ingest is None or ident.startswith(ingest)]
+    if ingest is not None and len(wanted) != 1:
         raise UnknownIdError.from_id(ingest)
-    return wanted
+    passed_by = frozenset() if added else added_ingests(ctx.lake)
+    return [ident for ident in wanted if ident not in passed_by]
 
 
 def _round_verb(module: str) -> Callable[..., None]:

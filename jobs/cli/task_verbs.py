@@ -55,7 +55,9 @@ def add(
 
 
 def generate(
-    name: Annotated[str, typer.Argument(help="A family, mixed for all of them in turn, or gym:<data set> of reasoning-gym where installed.")],
+    name: Annotated[
+        str, typer.Argument(help="A family, mixed for all of them in turn, or gym:<data set> of reasoning-gym where installed.")
+    ],
     count: Annotated[int, typer.Option("--count", min=1, max=1_000_000, help="How many.")],
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same problems.")],
     difficulty: Annotated[str, typer.Option("--difficulty", help="Levels, from 1 (easy) to 5: one, or a range such as 2..4.")] = "1..5",
@@ -79,7 +81,9 @@ def _told(output: Output, added: Added) -> None:
         output.report(report)
     if added.waits_for:
         waiting = ", ".join(ident[:12] for ident in added.waits_for)
-        output.console.print(f"not admitted yet: earlier ingests come first ({waiting}); verilake run, or verilake admit after them", markup=False)
+        output.console.print(
+            f"not admitted yet: earlier ingests come first ({waiting}); verilake run, or verilake admit after them", markup=False
+        )
     output.result({
         "ingest_id": added.ingest_id, "waits_for": list(added.waits_for), "reports": [report_json(report) for report in added.reports]
     })  # fmt: skip

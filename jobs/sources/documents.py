@@ -9,6 +9,7 @@ from jobs.context import JobContext, JobRun
 from jobs.curate.profiles import profile
 from jobs.curate.takedowns import refuse_taken_down
 from schemas.bronze.documents import DOCUMENTS as RECEIVED
+from schemas.silver.conversions import CONVERSIONS
 from schemas.silver.document_profiles import DOCUMENT_PROFILES
 from schemas.silver.document_verdicts import DOCUMENT_VERDICTS
 from schemas.silver.documents import DOCUMENTS
@@ -66,3 +67,16 @@ def candidates(ctx: JobContext, job: JobRun, rows: pa.Table) -> DataFrame:
     """silver.qa: the candidates of kept documents."""
     made = ctx.spark.createDataFrame(rows)
     return made.join(job.read_written(DOCUMENTS).select("doc_id"), "doc_id", "left_semi").select(*QA.schema.names)
+
+
+def conversions(job: JobRun) -> DataFrame:
+    """silver.conversions: each kept document was read by code, in one step and for nothing."""
+    from pyspark.sql import functions as F
+
+    nothing = F.lit(None).cast("string")
+    made = {
+        "stage": F.lit("extract"), "ordinal": F.lit(0), "state": F.lit("passed"), "reason": F.lit("passed"), "persona": nothing, "model": nothing,
+        "draws": F.lit(0), **{name: F.lit(0).cast("long") for name in ("prompt_tokens", "cached_tokens", "completion_tokens", "price_nanos")},
+    }  # fmt: skip
+    rows = job.read_written(QA)
+    return rows.select(*(made.get(name, F.col(name)).alias(name) for name in CONVERSIONS.schema.names))

@@ -143,7 +143,7 @@ def _ingest(reader: LakeReader, ingests: list[str]) -> list[Sum]:
     for row in reader.select(f"SELECT ingest_id, reason, count(*) AS n FROM {alias(REJECTS)} GROUP BY ingest_id, reason", REJECTS):
         tally.add(row["ingest_id"], f"reject: {row['reason']}", row["n"])
     for event in reader.events(JOB_RUNS):
-        if event["job"] == "ingest_corpus" and event["state"] == "finished":
+        if event["job"] in {"ingest_corpus", "add_tasks"} and event["state"] == "finished":
             tally.total[event["scope"].removeprefix("ingest=")] = int(json.loads(event["counts"]).get("input", 0))
     for event in reader.events(TOMBSTONES):
         facts = json.loads(event["selector"]).get("document")
@@ -215,7 +215,7 @@ def _admit(reader: LakeReader, ingests: list[str]) -> list[Sum]:
         states.add(row["ingest_id"], "admitted" if row["state"] == "admitted" else f"rejected: {row['reason']}", row["n"])
         if row["state"] == "admitted":
             tasks.total[row["ingest_id"]] = tasks.total.get(row["ingest_id"], 0) + row["n"]
-    sql = f"SELECT origin, count(*) AS n FROM {alias(TASKS)} WHERE version = 1 AND source_kind = 'corpus' GROUP BY origin"
+    sql = f"SELECT origin, count(*) AS n FROM {alias(TASKS)} WHERE version = 1 AND source_kind <> 'constraint' GROUP BY origin"
     for row in reader.select(sql, TASKS):
         tasks.add(row["origin"].removeprefix("ingest="), "tasks", row["n"])
     return states.sums("admit", "candidates", _ingest_scope, ingests) + tasks.sums("admit", "admitted", _ingest_scope, ingests, waits=False)

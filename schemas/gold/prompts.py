@@ -13,7 +13,11 @@ PROMPTS = Table(
             column("origin", pa.string(), "slice that wrote it, as in gold.tasks"),
             column("task_id", pa.string(), "gold.tasks"),
             column("task_version", pa.int32(), "version of the task it renders"),
-            column("form", pa.string(), "answer_only, reason_then_answer, choice, open_book, format"),
+            column(
+                "form",
+                pa.string(),
+                "answer_only, reason_then_answer, choice, open_book, format (made by a plan), constrained (added with a rule of form), code",
+            ),
             column("template", pa.string(), "name@version"),
             column("context_mode", pa.string(), "closed_book, open_book, choice"),
             column("system", pa.string(), "system message"),

@@ -14,8 +14,12 @@ QA = Table(
             column("doc_id", pa.string(), "silver.documents"),
             column("cluster_id", pa.string(), "near-duplicate cluster of the document"),
             column("split", pa.string(), "train or eval, inherited from the document"),
-            column("request_hash", pa.string(), "bronze.replies: the reply that proposed it"),
-            column("engine", pa.string(), "which engine proposed it"),
+            column(
+                "request_hash",
+                pa.string(),
+                "bronze.replies: the reply that proposed it; of added items a hash of their document, which no reply has",
+            ),
+            column("engine", pa.string(), "which engine proposed it; adapter or generator where it was added as a task"),
             column("template", pa.string(), "name@version of template or rule set"),
             column(
                 "kind", pa.string(), "param_default, base_class, docstring_name, version_changed, cloze_number, cloze_date, cloze_name ..."
@@ -23,7 +27,7 @@ QA = Table(
             column("subject", pa.string(), "what the question is about (a title, a dotted name)"),
             column("question", pa.string(), "self-contained question, without options or instructions"),
             column("answer", pa.string(), "gold answer as it stands in the evidence"),
-            column("answer_type", pa.string(), "number, date, text, choice"),
+            column("answer_type", pa.string(), "type of the contract; none where the item has none"),
             column("contract", pa.string(), "canonical JSON of schemas.contract.AnswerContract"),
             column("evidence_start", pa.int64(), "code point offset into the document's text"),
             column("evidence_end", pa.int64(), "end offset, exclusive"),

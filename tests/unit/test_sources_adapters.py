@@ -172,7 +172,7 @@ def task(item):
         # The gold stands in the question, which gives nothing away; there is no open book, for it would show the gold.
         ("gsm8k", {"question": "Is 3 odd?", "answer": "#### 3"}, ["answer_only", "reason_then_answer"]),
         ("mmlu", {"question": "q", "choices": ["a", "b", "All of the above"], "answer": 2}, ["choice"]),
-        ("format", {"question": "q", "answer": "Rome", "format": "json"}, ["format"]),
+        ("format", {"question": "q", "answer": "Rome", "format": "json"}, ["constrained"]),
         ("safety", {"prompt": "p", "label": "refuse"}, ["choice"]),
     ],
 )

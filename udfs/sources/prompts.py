@@ -55,7 +55,7 @@ def prompts_of(task: Mapping[str, Any], forms: Sequence[Form]) -> Iterator[dict[
     elif contract.format is not None:
         template = load(f"format_{contract.format}")
         values = {"question": shown(task["question"])} | ({"unit": contract.unit or ""} if contract.format == "unit" else {})
-        yield prompt_row(task, template, template.fill(values), form="format", context_mode="closed_book", contract=contract)
+        yield prompt_row(task, template, template.fill(values), form="constrained", context_mode="closed_book", contract=contract)
     else:
         closed: tuple[Form, ...] = ("answer_only", "reason_then_answer")
         for form in [form for form in forms if form in closed] or closed[:1]:
