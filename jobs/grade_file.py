@@ -13,9 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jobs.grade.sink import open_sink
+import pyarrow as pa
+
+from jobs.grade.sink import Columns, open_sink
 from jobs.grade.source import open_source
 from udfs.verifiers.chunks import Tally
+from udfs.verifiers.grade_batch import RESULT_FIELDS, batch_schema, carried_names
 from udfs.verifiers.pool import Pool
 
 #: Told rows graded and the share of the file that has been read.
@@ -49,12 +52,12 @@ def run(source: Path, out: Path | None, options: Options, tell: Tell = lambda _r
         GradingFailedError: no sandbox for code, or processes do not start.
     """
     begun, tally = time.monotonic(), Tally()
-    with open_source(source) as rows, open_sink(out, rows, keep_inputs=options.keep_inputs) as sink:
-        settings = {"out": sink.form, "keep_inputs": options.keep_inputs, "allow_weak_sandbox": options.allow_weak_sandbox}
+    with open_source(source) as rows, open_sink(out, rows, _columns(keep_inputs=options.keep_inputs)) as sink:
+        settings = {"task": "grade", "out": sink.form, "keep_inputs": options.keep_inputs, "allow_weak_sandbox": options.allow_weak_sandbox}
         with Pool(options.workers, settings) as pool:
             for payload, counts in pool.grade(rows):
                 sink.write(payload)
-                tally.add(counts)
+                tally.add(Tally.of(counts))
                 tell(tally.rows, rows.done)
             replaced = pool.replaced
     seconds = time.monotonic() - begun
@@ -66,3 +69,11 @@ def run(source: Path, out: Path | None, options: Options, tell: Tell = lambda _r
         "seconds": round(seconds, 3),
         "rows_per_second": round(tally.rows / max(seconds, 1e-9), 1),
     }
+
+
+def _columns(*, keep_inputs: bool) -> Columns:
+    def of(schema: pa.Schema) -> pa.Schema:
+        names = carried_names(schema.names, keep_inputs=keep_inputs)
+        return batch_schema(pa.schema([schema.field(name) for name in names], schema.metadata))
+
+    return Columns(RESULT_FIELDS, of)

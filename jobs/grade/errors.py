@@ -8,17 +8,17 @@ from schemas.errors import PlainFileError, VerilakeError
 
 
 class FileRefusedError(PlainFileError):
-    """The file cannot be graded as it is; nothing was written."""
+    """The file cannot be graded (probed) as it is; nothing was written."""
 
     @classmethod
-    def from_missing(cls, path: str, missing: str, there: Iterable[str]) -> FileRefusedError:
-        """No record has a field without which none can be graded."""
+    def from_missing(cls, path: str, missing: str, there: Iterable[str], hint: str) -> FileRefusedError:
+        """No record has a field without which none can be graded (probed); ``hint`` says more."""
         shown = ", ".join(map(repr, sorted(there)[:12])) or "none"
-        return cls(f"{path}: no record has {missing}; there are: {shown}. `verilake grade --list` names what each verifier needs.")
+        return cls(f"{path}: no record has {missing}; there are: {shown}. {hint}")
 
 
 class OutputRefusedError(VerilakeError):
-    """Verdicts cannot be written where they should."""
+    """Rows cannot be written where they should."""
 
     exit_code = 2
 

@@ -1,4 +1,4 @@
-"""Where graded rows go: stdout, or a file that takes its name only when it is whole."""
+"""Where answered rows go: stdout, or a file that takes its name only when it is whole."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol, cast
 
@@ -25,7 +26,6 @@ from jobs.grade.source import LineSource, RowSource
 from udfs.killpoints import reach
 from udfs.readers.streams import decompress
 from udfs.verifiers.chunks import Form
-from udfs.verifiers.grade_batch import RESULT_FIELDS, batch_schema, carried_names
 
 Format = Literal["lines", "gzip", "zstd", "parquet"]
 
@@ -38,6 +38,19 @@ _NAMES: tuple[tuple[str, Format], ...] = (
     (r"\.(?:jsonl|ndjson|json)\.zst", "zstd"),
     (r"\.(?:parquet|pq)", "parquet"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Columns of answered rows.
+
+    Attributes:
+        results: those that the command adds.
+        of: all of them, for a file with these columns.
+    """
+
+    results: tuple[pa.Field, ...]
+    of: Callable[[pa.Schema], pa.Schema]
 
 
 class Sink(Protocol):
@@ -64,8 +77,13 @@ def format_of(out: Path) -> Format:
 
 
 @contextmanager
-def open_sink(out: Path | None, source: LineSource | RowSource, *, keep_inputs: bool) -> Iterator[Sink]:
+def open_sink(out: Path | None, source: LineSource | RowSource, columns: Columns) -> Iterator[Sink]:
     """Stdout, or a file that is there, whole, when the block has ended well, and of which nothing is left when not.
+
+    Args:
+        out: its name; None: stdout.
+        source: of the rows, whose columns go on.
+        columns: of the answered rows.
 
     Raises:
         OutputRefusedError: there is something of that name, its extension is unknown, or another process writes it.
@@ -79,9 +97,9 @@ def open_sink(out: Path | None, source: LineSource | RowSource, *, keep_inputs: 
         if kind != "parquet":
             yield _Lines(stack.enter_context(_packed(path, kind)))
         elif source.schema is not None and isinstance(source, RowSource):
-            yield stack.enter_context(_batches(path, source, keep_inputs=keep_inputs))
+            yield stack.enter_context(_batches(path, columns.of(source.schema), source.row_bytes))
         else:
-            yield stack.enter_context(_spooled(path))
+            yield stack.enter_context(_spooled(path, columns.results))
         stack.close()
         reach("grade_file/before_rename")
         if out.exists():
@@ -164,20 +182,16 @@ class _Batches:
 
 
 @contextmanager
-def _batches(path: Path, source: RowSource, *, keep_inputs: bool) -> Iterator[Sink]:
-    names = carried_names(source.schema.names if source.schema is not None else [], keep_inputs=keep_inputs)
-    carried = (
-        pa.schema([source.schema.field(name) for name in names], source.schema.metadata) if source.schema is not None else pa.schema([])
-    )
-    rows = min(MAX_GROUP_ROWS, max(1, int(GROUP_BYTES / source.row_bytes)))
-    with pq.ParquetWriter(path, batch_schema(carried), compression="zstd", compression_level=1) as writer:
+def _batches(path: Path, schema: pa.Schema, row_bytes: float) -> Iterator[Sink]:
+    rows = min(MAX_GROUP_ROWS, max(1, int(GROUP_BYTES / row_bytes)))
+    with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1) as writer:
         sink = _Batches(writer, rows)
         yield sink
         sink.flush(rows)
 
 
 @contextmanager
-def _spooled(path: Path) -> Iterator[Sink]:
+def _spooled(path: Path, results: tuple[pa.Field, ...]) -> Iterator[Sink]:
     """Lines first, for only the last one tells the types of all columns; then Parquet. Both depend on the lines alone, not on chunks."""
     folder = path.with_name(path.name + ".rows")
     shutil.rmtree(folder, ignore_errors=True)
@@ -189,18 +203,18 @@ def _spooled(path: Path) -> Iterator[Sink]:
         with (folder / "lines.zst").open("rb") as file:
             for table, bad in tables(decompress(file, "zstd")):
                 if bad:
-                    raise AssertionError(f"a graded row is no JSON: {bad[0]}")
+                    raise AssertionError(f"an answered row is no JSON: {bad[0]}")
                 for batch in table.combine_chunks().to_batches():
-                    rows.add(_typed(batch))
+                    rows.add(_typed(batch, results))
         _write(rows, path)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _typed(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Verdicts in their own types: a batch without one reward would have a column of nulls."""
-    results = {field.name: field for field in RESULT_FIELDS}
-    fields = [results.get(field.name, field) for field in batch.schema]
+def _typed(batch: pa.RecordBatch, results: tuple[pa.Field, ...]) -> pa.RecordBatch:
+    """Results in their own types: a batch without one reward would have a column of nulls."""
+    types = {field.name: field for field in results}
+    fields = [types.get(field.name, field) for field in batch.schema]
     return pa.RecordBatch.from_arrays(
         [column.cast(field.type) for column, field in zip(batch.columns, fields, strict=True)], schema=pa.schema(fields)
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -27,8 +28,23 @@ CHUNK_BYTES = 1 << 20
 LINE_BYTES = 64 << 20
 #: Lines and bytes at the start within which some record must have the fields that grading needs.
 HEAD_LINES, HEAD_BYTES = 1000, 4 << 20
-#: What some record must have: an answer, the verifier that grades it, and something that it is graded against.
-_NEEDED = (("answer",), ("verifier",), ("gold", "tests"))
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """What a file of this kind must have.
+
+    Attributes:
+        names: some record must have one field of each of these.
+        hint: said where one has none.
+    """
+
+    names: tuple[tuple[str, ...], ...]
+    hint: str
+
+
+#: To grade: an answer, the verifier that grades it, and something that it is graded against.
+GRADE = Needed((("answer",), ("verifier",), ("gold", "tests")), "`verilake grade --list` names what each verifier needs.")
 
 
 class LineSource:
@@ -37,8 +53,8 @@ class LineSource:
     #: The columns of a Parquet file; lines have none.
     schema: pa.Schema | None = None
 
-    def __init__(self, path: Path, file: BinaryIO, size: int, lines: Iterator[Line]) -> None:
-        self._path, self._file, self._size, self._lines = path, file, size, lines
+    def __init__(self, path: Path, file: BinaryIO, size: int, lines: Iterator[Line], needed: Needed) -> None:
+        self._path, self._file, self._size, self._lines, self._needed = path, file, size, lines, needed
         self._ahead: deque[Line] = deque()
         self._look()
 
@@ -85,17 +101,17 @@ class LineSource:
                 continue
             names.update(fields.known)
             names.update(name[1:-1] for name, _ in fields.carried)
-            if all(not names.isdisjoint(any_of) for any_of in _NEEDED):
+            if all(not names.isdisjoint(any_of) for any_of in self._needed.names):
                 return
         if not self._ahead:
             raise FileRefusedError.from_nothing(str(self._path))
-        _check(self._path, names)
+        _check(self._path, names, self._needed)
 
 
 class RowSource:
     """Rows of a Parquet file."""
 
-    def __init__(self, path: Path, file: BinaryIO) -> None:
+    def __init__(self, path: Path, file: BinaryIO, needed: Needed) -> None:
         self._path = path
         with _readable(path):
             self._file = pq.ParquetFile(file, pre_buffer=False)
@@ -103,7 +119,7 @@ class RowSource:
         names = self._file.schema_arrow.names
         if len(set(names)) < len(names):
             raise FileRefusedError.from_unusable(str(path), "two columns have the same name")
-        _check(path, set(names))
+        _check(path, set(names), needed)
         self._total, self._row = int(self._file.metadata.num_rows), 0
         if not self._total:
             raise FileRefusedError.from_nothing(str(path))
@@ -147,19 +163,23 @@ def _readable(path: Path) -> Iterator[None]:
         raise FileRefusedError.from_unusable(str(path), (str(error).splitlines() or [type(error).__name__])[0]) from error
 
 
-def _check(path: Path, names: set[str]) -> None:
-    for any_of in _NEEDED:
+def _check(path: Path, names: set[str], needed: Needed) -> None:
+    for any_of in needed.names:
         if names.isdisjoint(any_of):
-            raise FileRefusedError.from_missing(str(path), " or ".join(f"the field {name!r}" for name in any_of), names)
+            raise FileRefusedError.from_missing(str(path), " or ".join(f"the field {name!r}" for name in any_of), names, needed.hint)
 
 
 @contextmanager
-def open_source(path: Path) -> Iterator[LineSource | RowSource]:
+def open_source(path: Path, needed: Needed = GRADE) -> Iterator[LineSource | RowSource]:
     """The rows of a file, recognised by its first bytes.
+
+    Args:
+        path: of the file.
+        needed: fields without which the file is another one than was meant.
 
     Raises:
         InputRefusedError: there is no such file, or it cannot be read.
-        FileRefusedError: it holds something else, nothing, or no record with the fields that grading needs. Reading on raises it where the
+        FileRefusedError: it holds something else, nothing, or no record with the needed fields. Reading on raises it where the
             file breaks off.
     """
     if not path.exists():
@@ -174,9 +194,9 @@ def open_source(path: Path) -> Iterator[LineSource | RowSource]:
         found = sniff_file(file)
         file.seek(0)
         if found.kind == "parquet":
-            yield RowSource(path, file)
+            yield RowSource(path, file, needed)
         elif found.kind == "jsonl":
-            yield LineSource(path, file, path.stat().st_size, split_lines(decompress(file, found.compression), LINE_BYTES))
+            yield LineSource(path, file, path.stat().st_size, split_lines(decompress(file, found.compression), LINE_BYTES), needed)
         elif found.kind == "empty":
             raise FileRefusedError.from_nothing(str(path))
         else:

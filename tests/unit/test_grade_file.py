@@ -253,7 +253,10 @@ def test_wrong_use_says_what_is_allowed(file, tmp_path, capsys):
 
 
 def test_two_runs_do_not_write_one_file(file, tmp_path):
-    with sources.open_source(file) as source, sinks.open_sink(tmp_path / "out.jsonl", source, keep_inputs=False) as sink:
+    with (
+        sources.open_source(file) as source,
+        sinks.open_sink(tmp_path / "out.jsonl", source, sinks.Columns((), lambda schema: schema)) as sink,
+    ):
         sink.write(b"first\n")
         assert grade(file, "--out", tmp_path / "out.jsonl") == 2
     assert (tmp_path / "out.jsonl").read_text() == "first\n"

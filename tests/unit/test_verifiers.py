@@ -24,7 +24,7 @@ from udfs.verifiers.registry import grade_fields, verifiers
 from udfs.verifiers.rows import RESULTS, RowError
 
 TABLE = verifiers()
-SETTINGS = {"out": "lines", "keep_inputs": False, "allow_weak_sandbox": True}
+SETTINGS = {"task": "grade", "out": "lines", "keep_inputs": False, "allow_weak_sandbox": True}
 
 
 def got(**fields):

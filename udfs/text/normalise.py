@@ -33,12 +33,16 @@ def _long_marks() -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _mark_table() -> NDArray[np.bool_]:
-    """True for code points with a canonical combining class: bool[0x110000]."""
-    return np.fromiter((unicodedata.combining(chr(cp)) > 0 for cp in range(sys.maxunicode + 1)), np.bool_, sys.maxunicode + 1)
+    """True for code points with a canonical combining class: bool[0x110000]; beyond ``SIMPLE_LIMIT`` there are none."""
+    table = np.zeros(sys.maxunicode + 1, np.bool_)
+    table[:SIMPLE_LIMIT] = np.fromiter((unicodedata.combining(chr(cp)) > 0 for cp in range(SIMPLE_LIMIT)), np.bool_, SIMPLE_LIMIT)
+    return table
 
 
 def _has_long_marks(text: str) -> bool:
     """Whether a run of ``MAX_MARKS`` marks occurs; by a table, for the pattern takes a hundred times as long to find none."""
+    if len(text) < MAX_MARKS:
+        return False
     at = np.flatnonzero(_mark_table()[np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)])
     return bool((at[MAX_MARKS - 1 :] - at[: -MAX_MARKS + 1] == MAX_MARKS - 1).any())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -22,12 +22,14 @@ class Chunk:
         payload: the rows.
         places: where each row stands in the file: line numbers from 1, or row numbers from 0.
         faults: index of a row -> why it is not in the payload as it came (``too_long``); its line is then empty.
+        notes: what is known of each row beside it, as JSON holds it; nothing, or one a row.
     """
 
     form: Form
     payload: bytes
     places: range | list[int]
     faults: Mapping[int, str] = field(default_factory=dict)
+    notes: Sequence[Any] = ()
 
     def __len__(self) -> int:
         return len(self.places)

@@ -26,7 +26,7 @@ RESULT_FIELDS = (
     pa.field("flags", pa.list_(pa.string())),
 )
 #: Stands for a value that cannot be converted.
-_BROKEN = object()
+BROKEN = object()
 
 
 def grade_batch(
@@ -46,11 +46,11 @@ def grade_batch(
     """
     with pa.ipc.open_stream(chunk.payload) as stream:
         rows = stream.read_all()
-    known = {name: _values(rows.column(name), known=True) for name in FIELDS if name in rows.column_names}
+    known = {name: column_values(rows.column(name), known=True) for name in FIELDS if name in rows.column_names}
     tally, found = Tally(), []
     for index, place in enumerate(chunk.places):
         fields = {name: values[index] for name, values in known.items()}
-        broken = [f"bad_value_{name}" for name, value in fields.items() if value is _BROKEN]
+        broken = [f"bad_value_{name}" for name, value in fields.items() if value is BROKEN]
         graded = grade_one(fields, broken, index, table, begin, lost)
         found.append(graded)
         count(tally, "row", place, fields, table, graded)
@@ -85,22 +85,37 @@ def batch_schema(carried: pa.Schema) -> pa.Schema:
     return pa.schema([ident, *RESULT_FIELDS, *(field for field in carried if field.name != "id")])
 
 
+def packed(batch: pa.RecordBatch) -> bytes:
+    """A batch as an Arrow stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue().to_pybytes())
+
+
 def as_lines(carried: pa.Table, found: list[Graded]) -> bytes:
     """Graded rows as lines of JSON."""
-    values = {name: _values(carried.column(name), known=False) for name in carried.column_names}
+    values = {name: column_values(carried.column(name), known=False) for name in carried.column_names}
     idents = values.pop("id", [None] * len(found))
     out = [
-        spell(graded, _json(idents[at]), ((_json(name), _json(column[at])) for name, column in values.items()))
+        spell(graded, value_json(idents[at]), ((value_json(name), value_json(column[at])) for name, column in values.items()))
         for at, graded in enumerate(found)
     ]
     return "".join(out).encode("utf-8", "backslashreplace")
 
 
-def _json(value: Any) -> str:
-    return json.dumps(None if value is _BROKEN else value, ensure_ascii=False)
+def value_json(value: Any) -> str:
+    """A value of :func:`column_values` as JSON."""
+    return json.dumps(None if value is BROKEN else value, ensure_ascii=False)
 
 
-def _values(column: pa.ChunkedArray, *, known: bool) -> list[Any]:
+def column_values(column: pa.ChunkedArray, *, known: bool) -> list[Any]:
+    """Values of a column as JSON has them; ``BROKEN`` for what cannot be converted.
+
+    Args:
+        column: of any type.
+        known: it is a field of the contract: bytes are read as text, numbers stay what they are.
+    """
     try:
         return [_plain(value, known=known) for value in column.to_pylist()]
     except (ValueError, OverflowError, pa.ArrowException):
@@ -111,7 +126,7 @@ def _value(cell: pa.Scalar, *, known: bool) -> Any:
     try:
         return _plain(cell.as_py(), known=known)
     except (ValueError, OverflowError, pa.ArrowException):
-        return _BROKEN
+        return BROKEN
 
 
 def _plain(value: Any, *, known: bool) -> Any:

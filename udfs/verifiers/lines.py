@@ -17,9 +17,24 @@ _NEXT = re.compile(r"[ \t\r\n]*([,}])[ \t\r\n]*")
 _scan = json.JSONDecoder().raw_decode
 #: Likewise; all integers stay text.
 _scan_long = json.JSONDecoder(parse_int=Written).raw_decode
-_FIELDS = frozenset(FIELDS)
-_RESULTS = frozenset(RESULTS)
 _NUMBERS = frozenset({int, float})
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a contract does with fields.
+
+    Attributes:
+        known: they are read.
+        dropped: they are left out: results replace them.
+    """
+
+    known: frozenset[str]
+    dropped: frozenset[str]
+
+
+#: Of ``verilake grade``.
+GRADE = Names(frozenset(FIELDS), frozenset(RESULTS))
 
 
 @dataclass(slots=True)
@@ -39,10 +54,14 @@ class Fields:
     flags: list[str] = field(default_factory=list)
 
 
-def read_line(data: bytes) -> Fields:
+def read_line(data: bytes, names: Names = GRADE) -> Fields:
     """The fields of a line.
 
     What is carried through keeps its spelling to the byte: long numbers, ``1.10``, escapes, the order of the keys.
+
+    Args:
+        data: without its line feed.
+        names: of the contract.
 
     Raises:
         RowError: ``invalid_utf8``, ``not_json``, ``not_object`` or ``too_deep``.
@@ -52,14 +71,14 @@ def read_line(data: bytes) -> Fields:
     except UnicodeDecodeError as error:
         raise RowError("invalid_utf8") from error
     try:
-        return _object(text)
+        return _object(text, names)
     except RecursionError as error:
         raise RowError("too_deep") from error
     except ValueError as error:
         raise RowError("not_json") from error
 
 
-def _object(text: str) -> Fields:
+def _object(text: str, names: Names) -> Fields:
     found = Fields()
     opening = _OPEN.match(text)
     if opening is None:
@@ -67,7 +86,7 @@ def _object(text: str) -> Fields:
         raise RowError("not_object")
     at, seen = opening.end(), set[str]()
     while not opening.group(1):
-        at = _member(text, at, found, seen)
+        at = _member(text, at, names, found, seen)
         following = _NEXT.match(text, at)
         if following is None:
             raise ValueError
@@ -79,7 +98,7 @@ def _object(text: str) -> Fields:
     return found
 
 
-def _member(text: str, at: int, found: Fields, seen: set[str]) -> int:
+def _member(text: str, at: int, names: Names, found: Fields, seen: set[str]) -> int:
     """Reads ``"name": value`` and gives the place behind it."""
     key = _KEY.match(text, at)
     if key is not None:
@@ -99,11 +118,11 @@ def _member(text: str, at: int, found: Fields, seen: set[str]) -> int:
         value, end = _scan_long(text, begin)
     if name in seen:
         found.flags[:] = ["duplicate_key"]
-    elif name in _FIELDS:
+    elif name in names.known:
         said = text[begin:end]
         found.texts[name] = said
         found.known[name] = Written(said) if type(value) in _NUMBERS and name != "id" else value
-    elif name not in _RESULTS:
+    elif name not in names.dropped:
         found.carried.append((spelt, text[begin:end]))
     seen.add(name)
     return end

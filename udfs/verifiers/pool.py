@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from schemas.errors import VerilakeError
-from udfs.verifiers.chunks import Chunk, Tally
+from udfs.verifiers.chunks import Chunk
 from udfs.verifiers.process import GradingProcess
 
 #: Seconds of work that a chunk should hold, so that processes end together and answers come steadily.
@@ -56,6 +56,12 @@ class Pool:
     """Grading processes, started as there is work for them; a context that ends them all."""
 
     def __init__(self, workers: int, settings: Mapping[str, Any]) -> None:
+        """Grade in ``workers`` processes.
+
+        Args:
+            workers: at most so many at once.
+            settings: of the task (:data:`udfs.verifiers.worker.TASKS`), which ``task`` names.
+        """
         self._workers, self._settings = workers, dict(settings)
         self._processes: list[GradingProcess] = []
         self._again: deque[tuple[int, Chunk]] = deque()
@@ -77,13 +83,13 @@ class Pool:
         """Of the processes that run now."""
         return [process.pid for process in self._processes]
 
-    def grade(self, source: Source) -> Iterator[tuple[bytes, Tally]]:
-        """Graded chunks in the order of the source, each with its counts.
+    def grade(self, source: Source) -> Iterator[tuple[bytes, dict[str, Any]]]:
+        """Graded chunks in the order of the source, each with its counts as the task tells them.
 
         Raises:
             GradingFailedError: a process refused the work (no sandbox for code), or none lives long enough to begin.
         """
-        done: dict[int, tuple[bytes, Tally]] = {}
+        done: dict[int, tuple[bytes, dict[str, Any]]] = {}
         taken = given = 0
         more = True
         while True:
@@ -117,10 +123,10 @@ class Pool:
         blind = {row: flag for row, flag in lost.items() if len(falls[row]) > TRIES}
         process.send(ordinal, replace(chunk, faults={**chunk.faults, **blind}), lost)
 
-    def _collect(self) -> dict[int, tuple[bytes, Tally]]:
+    def _collect(self) -> dict[int, tuple[bytes, dict[str, Any]]]:
         """What has come in, after at most ``POLL`` seconds."""
         busy: dict[object, GradingProcess] = {process.connection: process for process in self._processes if process.chunk is not None}
-        done: dict[int, tuple[bytes, Tally]] = {}
+        done: dict[int, tuple[bytes, dict[str, Any]]] = {}
         for connection in wait([process.connection for process in busy.values()], POLL):
             process = busy.pop(connection)
             ordinal, chunk = process.chunk or (0, None)
@@ -133,7 +139,7 @@ class Pool:
                 raise GradingFailedError.from_worker(head["refused"], head["exit_code"])
             self._learn(head["seconds"], len(chunk or ()))
             self._falls.pop(ordinal, None)
-            done[ordinal] = (payload, Tally.of(head))
+            done[ordinal] = (payload, head)
         for process in busy.values():
             if process.overdue():
                 self._fallen(process, "over_row_limit")

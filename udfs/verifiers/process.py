@@ -14,7 +14,7 @@ from typing import Any
 
 from udfs.children import child_environment
 from udfs.verifiers.chunks import Chunk
-from udfs.verifiers.worker import MARKER, Marker
+from udfs.verifiers.task import MARKER, Marker
 
 #: Seconds that a process may take to end by itself once nobody speaks to it any more.
 PATIENCE = 0.5
@@ -56,7 +56,13 @@ class GradingProcess:
         """Give it a chunk to grade; a process that is gone is noticed when its answer is waited for."""
         self.chunk, self._seen = (ordinal, chunk), (-1, time.monotonic())
         self._marker.put(-1, BEFORE_FIRST)
-        head = {"form": chunk.form, "places": list(chunk.places), "faults": dict(chunk.faults), "lost": dict(lost)}
+        head = {
+            "form": chunk.form,
+            "places": list(chunk.places),
+            "faults": dict(chunk.faults),
+            "lost": dict(lost),
+            "notes": list(chunk.notes),
+        }
         try:
             self.connection.send_bytes(json.dumps(head).encode())
             self.connection.send_bytes(chunk.payload)
