@@ -9,6 +9,9 @@ from typing import Any
 #: Hex digits kept of a sha256: 128 bits, so that 10^12 ids collide with probability below 10^-14.
 ID_DIGITS = 32
 
+# Made once: json.dumps makes one for every value that it is asked for.
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
 
 def canonical_json(value: Any) -> str:
     """One spelling for one value: sorted keys, no spaces, UTF-8, NaN refused.
@@ -16,7 +19,7 @@ def canonical_json(value: Any) -> str:
     Raises:
         ValueError: the value holds NaN or an infinity, which JSON cannot carry.
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def content_id(*parts: Any) -> str:

@@ -80,6 +80,11 @@ def test_a_row_is_what_silver_wants_and_its_offsets_are_of_the_document():
             id="an invented quote",
         ),
         pytest.param(
+            script(generated(question="What did Joseph  Strauss, chief engineer, build?")),
+            [*START, "generate 0 passed", "evidence 0 rejected answer_in_question"],
+            id="the answer in the question",
+        ),
+        pytest.param(
             script(generated(), checks=(checked(grounded=False, answer_leaks=True),)),
             [*START, "generate 0 passed", "evidence 0 passed", "check 0 rejected not_grounded"],
             id="not grounded",

@@ -168,32 +168,42 @@ def read_generated(reply: str, passage: str) -> Generated | None:
     question, answer, *rest = (text for text in meant if text is not None)
     n_quotes = len(found["evidence"])
     answer = answer.strip()
-    aliases = tuple(alias for alias in dict.fromkeys(one_line(a) for a in rest[n_quotes:]) if alias and alias != answer)
+    named = dict.fromkeys(map(one_line, rest[n_quotes:]))
     return Generated(
-        tuple(rest[:n_quotes]), one_line(question), answer, found["answer_type"], unit.strip() or None, aliases, computation.strip() or None
+        tuple(rest[:n_quotes]),
+        one_line(question),
+        answer,
+        found["answer_type"],
+        unit.strip() or None,
+        tuple(alias for alias in named if alias and alias != answer),
+        computation.strip() or None,
     )
 
 
 _FIELDS = frozenset(FIELDS)
 
 
+_STRINGS = (
+    ("question", MAX_QUESTION),
+    ("answer", MAX_ANSWER),
+    ("answer_type", MAX_ANSWER),
+    ("unit", MAX_UNIT),
+    ("computation", MAX_COMPUTATION),
+)
+_LISTS = (("evidence", MAX_QUOTES, MAX_QUOTE), ("aliases", MAX_ALIASES, MAX_ALIAS))
+
+
 def _is_typed(found: dict[str, Any]) -> bool:
     """Whether every field of a generator's reply is of its type and within its bounds."""
-    return (
-        _is_text(found["question"], MAX_QUESTION)
-        and _is_text(found["answer"], MAX_ANSWER)
-        and found["answer_type"].__class__ is str
-        and found["answer_type"] in TYPES
-        and (found["unit"] is None or _is_text(found["unit"], MAX_UNIT))
-        and (found["computation"] is None or _is_text(found["computation"], MAX_COMPUTATION))
-        and _are_texts(found["evidence"], MAX_QUOTES, MAX_QUOTE)
-        and _are_texts(found["aliases"], MAX_ALIASES, MAX_ALIAS)
-    )
-
-
-def _is_text(value: Any, most: int) -> bool:
-    return isinstance(value, str) and len(value) <= most
-
-
-def _are_texts(value: Any, most: int, longest: int) -> bool:
-    return isinstance(value, list) and len(value) <= most and all(_is_text(text, longest) for text in value)
+    for name, most in _STRINGS:
+        value = found[name]
+        if not (isinstance(value, str) and len(value) <= most) and not (value is None and name in ("unit", "computation")):
+            return False
+    for name, most, longest in _LISTS:
+        value = found[name]
+        if not isinstance(value, list) or len(value) > most:
+            return False
+        for text in value:
+            if not isinstance(text, str) or len(text) > longest:
+                return False
+    return found["answer_type"] in TYPES

@@ -14,10 +14,13 @@ from udfs.conversion.passage import Passage
 from udfs.conversion.readings import Generated
 from udfs.extract.candidate import dotted_pattern_id, normal
 from udfs.extract.wording import STOPWORDS
+from udfs.prompts.leaks import given_away
 from udfs.replies.items import REPEATED
 
 #: Kind of an answer that is worked out; it has no place of its own within its evidence.
 COMPUTED = "computed_number"
+#: The question contains the answer word for word: no checker need be paid to say so.
+LEAKING = "answer_in_question"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +37,16 @@ class Candidate:
         """The answer as the checker sees it: with its unit and with what else would count as right."""
         made = self.made
         answer = made.answer if made.unit is None or made.unit in made.answer else f"{made.answer} {made.unit}"
-        return f"{answer}\n(as right counts also: {'; '.join(made.aliases)})" if made.aliases else answer
+        aliases = () if self.proof is None else self.proof.contract.aliases
+        return f"{answer}\n(as right counts also: {'; '.join(aliases)})" if aliases else answer
 
     def row(self, domain: str) -> dict[str, Any]:
         """The columns of silver.qa that an engine knows; offsets are of the document. What has no proof has no place: its offsets are 0."""
         made, proof = self.made, self.proof
-        text, offset = self.passage.text, self.passage.offset
+        text = self.passage.text
         contract: AnswerContract = fallback_contract(made) if proof is None else proof.contract
         (start, end), (answer_start, answer_end) = ((0, 0), (0, 0)) if proof is None else (proof.evidence, proof.answer)
-        shift = 0 if proof is None else offset
+        shift = 0 if proof is None else self.passage.offset
         return {
             "kind": COMPUTED if proof is not None and proof.computed else f"generated_{made.answer_type}",
             # A generated question stands by itself: no title is shown beside it.
@@ -76,6 +80,8 @@ class Siblings:
             proof = prove(made, passage)
         except (EvidenceRefusedError, ContractRefusedError) as error:
             return Candidate(made, passage, None, error.reason, key)
+        if given_away(proof.contract, made.answer, made.question) is not None:
+            return Candidate(made, passage, proof, LEAKING, key)
         # One is asked for twice where the question is the same, or the answer and the words of the question in whatever order.
         keys = key, (answer_key(proof.contract), frozenset(normal(made.question).split()) - STOPWORDS)
         repeated = not self._seen.isdisjoint(keys)
