@@ -15,10 +15,8 @@ from udfs.conversion.readings import Generated
 from udfs.extract.candidate import dotted_pattern_id, normal
 from udfs.extract.wording import STOPWORDS
 from udfs.prompts.leaks import given_away
-from udfs.replies.items import REPEATED
+from udfs.replies.items import COMPUTED, REPEATED
 
-#: Kind of an answer that is worked out; it has no place of its own within its evidence.
-COMPUTED = "computed_number"
 #: The question contains the answer word for word: no checker need be paid to say so.
 LEAKING = "answer_in_question"
 

@@ -14,6 +14,8 @@ from schemas.ids import canonical_json, content_id, text_hash
 #: Why an item is no candidate; admission turns these into verdicts.
 MALFORMED = "malformed"
 REPEATED = "repeated_item"
+#: Kind of a candidate whose answer is worked out from numbers of its evidence: it has no place of its own there, so its place is all of it.
+COMPUTED = "computed_number"
 
 #: Columns of silver.qa that come with the reply, not with the item.
 CARRIED = ("ingest_id", "doc_id", "cluster_id", "split", "request_hash", "engine", "template")
