@@ -93,6 +93,7 @@ class StubServer:
         body = json.loads(data)
         body["path"], body["authorization"] = path, headers.get("authorization")
         self._ordinal += 1
+        ordinal = self._ordinal
         if self._keep:
             self.calls.append(body)
         self.inside += 1
@@ -100,15 +101,15 @@ class StubServer:
         try:
             if self._delay:
                 await asyncio.sleep(self._delay)
-            return await self._act(self._conduct(self._ordinal, body), body, writer)
+            return await self._act(self._conduct(ordinal, body), ordinal, body, writer)
         finally:
             self.inside -= 1
 
-    async def _act(self, conduct, body, writer):
-        reply = self._reply(body, "same" if conduct == "same id" else f"chatcmpl-{self._ordinal}")
+    async def _act(self, conduct, ordinal, body, writer):
+        reply = self._reply(body, "same" if conduct == "same id" else f"chatcmpl-{ordinal}")
         content = _content(body)
         if conduct == "late":
-            await asyncio.sleep(0.02 * (self._ordinal % 5))
+            await asyncio.sleep(0.02 * (ordinal % 5))
         if conduct in ("ok", "late", "same id", "close"):
             self.answered[content] += 1
             writer.write(_http(200, reply))

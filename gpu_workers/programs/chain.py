@@ -21,9 +21,10 @@ from gpu_workers.programs.replies import document_of, known_of, reply_row
 from schemas.handoff import RunPlan
 from schemas.ids import content_id, seed_from
 from udfs.conversion.ask import FAILED, UNASKED, Ask, Chain, Reply
+from udfs.conversion.audit import AuditItem, audit_chain
 from udfs.conversion.chain import convert
 from udfs.conversion.recipe import Recipe
-from udfs.replies.prices import FREE, NANOS, prices_of
+from udfs.replies.prices import FREE, NANOS, Price, prices_of
 from udfs.replies.request import call_of, request_of
 from udfs.store.run import HandoffRun
 
@@ -78,6 +79,7 @@ class ChainProgram:
         self._models: dict[str, tuple[str, str]] = {stage: (name, revision) for stage, (name, revision) in settings["models"].items()}
         self._prices = prices_of(settings.get("prices"))
         self._budget: Budget | None = None
+        self._free: asyncio.Semaphore | None = None
         self._ledgers: tuple[Origin, ReplyLedger] | None = None
 
     def generate(self, items: Sequence[Item], origin: Origin, begun: Begun) -> Iterator[Finished]:
@@ -120,14 +122,13 @@ class ChainProgram:
 
     def _chain(self, item: Item) -> Chain:
         if item["audit"] is not None:
-            from udfs.conversion.audit import AuditItem, audit_chain
-
             return audit_chain(AuditItem.from_json(item["audit"]), self._recipe)
         return convert(document_of(item), self._recipe)
 
     async def _reply(self, ask: Ask, item: Item, origin: Origin, recorded: Recorded, ledger: ReplyLedger) -> Reply:
         name, revision = self._models[ask.stage]
-        call = call_of(ask, f"{name}@{revision}")
+        messages = ask.messages()
+        call = call_of(ask, messages, f"{name}@{revision}")
         row, draw = recorded.find(ask, call)
         if row is not None:
             return str(row["reply"])
@@ -135,33 +136,34 @@ class ChainProgram:
             recorded.end(self._ended(item, origin, "aborted"))
             return FAILED
         price = self._prices.get(name, FREE)
-        most = price.nanos(sum(len(m["content"].encode()) + _WRAPPING for m in ask.messages()), ask.max_tokens)
-        budget = self._spending()
-        if not await budget.reserve(most):
+        most = price.nanos(sum(len(m["content"].encode("utf-8", "replace")) + _WRAPPING for m in messages), ask.max_tokens)
+        if not await self._spending().reserve(most):
             recorded.end(self._ended(item, origin, "budget"))
             return UNASKED
-        made = await self._host.engine.generate(self._request(ask, call, draw, name))
-        # A server that tells no usage is believed to have used the most it may.
-        told = made.prompt_tokens is not None and made.completion_tokens is not None
-        paid = price.nanos(made.prompt_tokens or 0, made.completion_tokens or 0, made.cached_tokens or 0) if told else most
-        paid = 0 if made.failure_class is not None and not told else paid
-        await budget.settle(most, paid)
-        row = self._row(ask, item, origin, made, paid / NANOS)
-        row |= {"request_hash": request_of(call, draw), "call_hash": call, "draw": draw, "model": f"{name}@{revision}"}
-        row |= {"stage": "audit" if item["audit"] is not None else ask.stage, "ordinal": ask.ordinal, "reask": ask.reask}
-        await ledger.append(row)
+        request = Request(request_of(call, draw), seed_from(call, draw), _sampling(ask), messages, salt="convert", model=name)
+        # A place is free again when the reply is written down: what a death costs is what holds one.
+        async with self._places(self._host):
+            made = await self._host.engine.generate(request)
+            paid = _paid(made, price, most)
+            await self._spending().settle(most, paid)
+            row = self._row(ask, item, origin, made, paid / NANOS)
+            row |= {"request_hash": request.key, "call_hash": call, "draw": draw, "model": f"{name}@{revision}"}
+            row |= {"stage": "audit" if item["audit"] is not None else ask.stage, "ordinal": ask.ordinal, "reask": ask.reask}
+            await ledger.append(row)
         recorded.add(ask, row)
         return FAILED if made.text is None else made.text
+
+    def _places(self, host: Host) -> asyncio.Semaphore:
+        """As many as the engine is given at once; made in the loop's thread, which it belongs to."""
+        if self._free is None:
+            self._free = asyncio.Semaphore(host.inflight.limit)
+        return self._free
 
     def _spending(self) -> Budget:
         """Made in the loop's thread, which its condition belongs to."""
         if self._budget is None:
             self._budget = Budget(self._run.store)
         return self._budget
-
-    def _request(self, ask: Ask, call: str, draw: int, model: str) -> Request:
-        sampling = Sampling(ask.temperature, max_tokens=ask.max_tokens, schema=dict(ask.schema), logprobs=False)
-        return Request(request_of(call, draw), seed_from(call, draw), sampling, ask.messages(), salt="convert", model=model)
 
     def _row(self, ask: Ask, item: Item, origin: Origin, made: Generation, price: float) -> Row:
         assert self._host is not None  # noqa: S101  # only a host draws
@@ -178,3 +180,14 @@ class ChainProgram:
         """A row for a document about which nothing further was asked; it is no reply, and is named by what ended it."""
         ident = content_id("ended", self._plan.run_id, item["doc_id"], failure_class)
         return reply_row(self._plan, item, origin, self._clock, request_hash=ident, failure_class=failure_class)
+
+
+def _sampling(ask: Ask) -> Sampling:
+    return Sampling(ask.temperature, max_tokens=ask.max_tokens, schema=dict(ask.schema), logprobs=False)
+
+
+def _paid(made: Generation, price: Price, most: int) -> int:
+    """What a call cost, 10^-9 of the currency. A server that tells no usage is believed to have used the most it may, a failure nothing."""
+    if made.prompt_tokens is None or made.completion_tokens is None:
+        return most if made.failure_class is None else 0
+    return price.nanos(made.prompt_tokens, made.completion_tokens, made.cached_tokens or 0)

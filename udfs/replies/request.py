@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from schemas.ids import content_id
@@ -24,15 +24,16 @@ def extract_request(engine: str, version: str, template: str, item: Mapping[str,
     return content_id(engine, version, [item[name] for name in SHOWN], template, OUTPUT_SCHEMA, {}, draw)
 
 
-def call_of(ask: Ask, model: str) -> str:
+def call_of(ask: Ask, messages: Sequence[Mapping[str, str]], model: str) -> str:
     """Hash of a logical call: model with its revision, rendered prompt, template, output schema, sampling, max_tokens, and which call it is.
 
     Args:
         ask: the call.
+        messages: its prompt, rendered.
         model: which model is asked, with what names its weights.
     """
     sampling = {"temperature": ask.temperature, "max_tokens": ask.max_tokens}
-    return content_id(model, ask.messages(), ask.template.label, ask.schema, sampling, ask.stage, ask.ordinal, ask.reask)
+    return content_id(model, messages, ask.template.label, ask.schema, sampling, ask.stage, ask.ordinal, ask.reask)
 
 
 def request_of(call: str, draw: int) -> str:
