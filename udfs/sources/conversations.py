@@ -64,9 +64,7 @@ def conversations(record: Mapping[str, Any]) -> SourceItem:
     else:
         gold, contract = contract_from(facts)
         if not any(place in gold for place in PLACEHOLDERS.values()):
-            return SourceItem(
-                _KIND, question, gold, contract, domain=about, ident=ident, licence=wanted(record, "licence", "license") or None
-            )
+            return SourceItem(_KIND, question, gold, contract, domain=about, ident=ident)
         refused = "answer_is_personal"
     return SourceItem(_KIND, question, refused=refused, domain=about, ident=ident)
 

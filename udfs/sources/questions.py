@@ -22,7 +22,7 @@ def qa(record: Mapping[str, Any]) -> SourceItem:
     return SourceItem(
         kind, question, gold, contract, subject=wanted(record, "subject"), domain=wanted(record, "domain", "topic", "category"),
         stage=stage_of_level(wanted(record, "difficulty", "level")), solution=wanted(record, "solution", "explanation"),
-        ident=wanted(record, "id", "unique_id"), licence=wanted(record, "licence", "license") or None,
+        ident=wanted(record, "id", "unique_id"),
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from schemas.conf import Ingest
@@ -14,7 +15,7 @@ from udfs.decontamination.items import Item
 from udfs.readers.record import Place, Record, Reject, checked, reject
 from udfs.sources.adapters import Adapter
 from udfs.sources.document import document_of
-from udfs.sources.item import RecordError, SourceItem
+from udfs.sources.item import RecordError, SourceItem, wanted
 from udfs.sources.read import SourceRecord
 
 #: Longest subject and title that are made of a question, in code points.
@@ -66,13 +67,15 @@ class Rows:
             "first_bytes": found.first_bytes, **dict.fromkeys(("doc_id", "uri", "title", "text", "licence", "metadata")),
         })  # fmt: skip
 
-    def add(self, place: Place, item: SourceItem, origin: Origin, metadata: Mapping[str, Any], conf: Ingest) -> None:
+    def add(
+        self, place: Place, item: SourceItem, origin: Origin, conf: Ingest, *, licence: str = "", metadata: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:  # fmt: skip
         """Add an item as a document and a candidate; a reject where the lake cannot hold its text."""
         document = document_of(item)
         title = item.title or item.subject or " ".join(item.question.split())[:_TITLE]
         about = canonical_json({"kind": item.kind, "stage": item.stage, "template": origin.template, **metadata})
         uri = f"{origin.source}:{item.ident}" if item.ident else place.uri
-        record = checked(Record(place.position, uri, title, document.text, item.licence or origin.licence, about), conf, b"")
+        record = checked(Record(place.position, uri, title, document.text, licence or origin.licence, about), conf, b"")
         if isinstance(record, Reject):
             self.refuse(place.relative, origin.source, record)
             return
@@ -107,7 +110,11 @@ def rows_of_records(records: Iterable[SourceRecord | Reject], name: str, adapter
             shown = b"" if adapter.private else found.raw
             rows.refuse(name, origin.source, reject(found.place.position, error.reason, error.detail, shown))
             continue
-        rows.add(found.place, item, origin, {} if adapter.private else {"record": found.fields}, conf)
+        if adapter.private:
+            rows.add(found.place, item, origin, conf)
+        else:
+            licence = wanted(found.fields, "licence", "license")
+            rows.add(found.place, item, origin, conf, licence=licence, metadata={"record": found.fields})
     return rows
 
 
@@ -121,7 +128,7 @@ def rows_of_items(items: Iterable[SourceItem], origin: Origin, conf: Ingest) -> 
     """
     rows = Rows()
     for at, item in enumerate(items):
-        rows.add(Place(origin.source, "N", at), item, origin, {}, conf)
+        rows.add(Place(origin.source, "N", at), item, origin, conf)
     return rows
 
 
