@@ -34,8 +34,10 @@ def test_a_sound_candidate_passes_and_every_probe_is_recorded():
     got = check(candidate())
     assert got.reason is None
     assert list(got.probes) == ["engine", "evidence", "answer", "contract", "leak"]
-    # The answer itself, then gold, "Answer: gold", gold in spaces, ISO, month first; the day-first spelling is the gold again.
-    assert got.probes["contract"] == {"right": 6, "near_misses": 8, "refused": None, "accepted": None}
+    # Five rewritings (gold, "Answer: gold", gold in spaces, ISO, month first; the answer and the day-first spelling are the gold again),
+    # eight sentences and marks around it, eight rarer spellings of a day.
+    tried = {"right": 21, "right_refused": 0, "refused": None, "near_misses": 8, "near_misses_accepted": 0, "accepted": None}
+    assert got.probes["contract"] == tried
     assert (got.question_key, got.answer_key) == ("zebra falls: on what date was the bridge over the river opened", "date:1939-09-03")
 
 
@@ -58,8 +60,8 @@ BAD = [
     ("contract_rejects_gold", {"contract": "not json"}),
     ("contract_rejects_gold", {"contract": AnswerContract(type="number", gold="3 September 1939").canonical()}),
     ("contract_rejects_gold", {"contract": AnswerContract(type="date", gold="4 September 1939").canonical()}),
-    # A distractor that an alias makes right: the item says itself that it is wrong.
-    ("contract_accepts_near_miss", {"contract": AnswerContract(type="text", gold="3 September 1939", aliases=("3-9-1939",)).canonical(), "distractors": '["3\u20139\u20131939"]'}),
+    # A distractor that is the gold in full width: the item says itself that it is wrong.
+    ("contract_accepts_near_miss", {"contract": AnswerContract(type="text", gold="3 September 1939").canonical(), "distractors": '["\uff13 September 1939"]'}),
     ("leak", {"question": "Was the bridge opened on 3 September 1939?"}),
     ("leak", {"subject": "The bridge of 1939"}),
 ]  # fmt: skip
@@ -156,7 +158,7 @@ def test_near_misses_know_their_type():
     date = near_misses(AnswerContract(type="date", gold="2024-02-29"), limit=50)
     assert date == ("2024-03-01", "2024-02-28", "2024-03-28", "2024-01-28", "2025-02-28", "2023-02-28", "2024-02", "2024")
     choice = near_misses(AnswerContract(type="choice", gold="A", options=("x", "y")), limit=50)
-    assert choice == ("B", "A and B", "y", "A. y")
+    assert choice == ("B", "A and B", "y", "A. y", "B (x)", "not A")
     text = near_misses(AnswerContract(type="text", gold="Winston Churchill"), others=("Attlee",), limit=4)
     assert text == ("Attlee", "Winston", "Churchill", text[3])
     assert near_misses(AnswerContract(type="text", gold="spam"), seed="a") == near_misses(

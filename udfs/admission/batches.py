@@ -88,6 +88,7 @@ def check_batches(batches: Batches, *, max_near_misses: int) -> Batches:
         for item in batch.to_pylist():
             window = None if item["window"] is None else Window(item["window"], item["window_start"], item["n_chars"])
             checked = check_item(item, window, max_near_misses=max_near_misses)
+            item["contract"] = checked.contract or item["contract"]
             item |= {
                 "row_reason": checked.reason,
                 "row_evidence": canonical_json(checked.evidence),

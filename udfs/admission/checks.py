@@ -12,8 +12,8 @@ from schemas.contract import AnswerContract
 from schemas.ids import text_hash
 from udfs.admission.contracts import NO_CONTRACT, Contract, read_contract, try_code
 from udfs.admission.keys import answer_key, question_key
+from udfs.admission.repair import try_and_repair
 from udfs.admission.rules import rules_of
-from udfs.admission.self_test import self_test
 from udfs.extract.leak import leaks
 from udfs.grading import grade
 from udfs.grading.numbers import parse_quantity
@@ -36,6 +36,7 @@ class Checked:
         probes: what every check measured, in their order.
         question_key: for duplicates.
         answer_key: for collisions, duplicates and base rates.
+        contract: the contract that tasks get, canonical JSON; None where it cannot be read. Another than the candidate's where it was repaired.
     """
 
     reason: str | None
@@ -43,6 +44,7 @@ class Checked:
     probes: dict[str, Any]
     question_key: str
     answer_key: str
+    contract: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,19 +127,26 @@ def _distractors(item: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(v for v in values if isinstance(v, str)) if isinstance(values, list) else ()
 
 
-def _contract(item: Mapping[str, Any], contract: Contract, max_near_misses: int) -> tuple[list[tuple[str, dict[str, Any]]], dict[str, Any]]:
-    """What the contract's trial on itself rejects, and what it measured."""
+Failures = list[tuple[str, dict[str, Any]]]
+
+
+def _contract(item: Mapping[str, Any], contract: Contract, max_near_misses: int) -> tuple[Contract, Failures, dict[str, Any]]:
+    """The contract, repaired where there is but one way; what its trial on itself rejects; what the trial measured."""
     if isinstance(contract, CodeContract):
         reason, probe = try_code(contract, item["answer"], default_sandbox)
         lenient = reason == "contract_accepts_near_miss" and not rules_of(item["engine"]).weak_tests
-        return [] if reason is None or lenient else [(reason, {"problems": probe["problems"]})], probe
-    trial = self_test(contract, item["answer"], others=_distractors(item), seed=item["qa_id"], limit=max_near_misses)
-    failures = []
-    if trial.refused is not None:
-        failures.append(("contract_rejects_gold", {"text": trial.refused[:200], "verdict": trial.verdict}))
-    if trial.accepted is not None:
-        failures.append(("contract_accepts_near_miss", {"text": trial.accepted[:200]}))
-    return failures, {"right": trial.n_right, "near_misses": trial.n_near_misses, "refused": trial.refused, "accepted": trial.accepted}
+        return contract, [] if reason is None or lenient else [(reason, {"problems": probe["problems"]})], probe
+    tried = try_and_repair(contract, item["answer"], others=_distractors(item), seed=item["qa_id"], limit=max_near_misses)
+    trial, left, failures = tried.trial, tried.left, []
+    if left.refused is not None:
+        failures.append(("contract_rejects_gold", {"text": left.refused[:200], "verdict": left.verdict}))
+    if left.accepted is not None:
+        failures.append(("contract_accepts_near_miss", {"text": left.accepted[:200]}))
+    probe = {
+        "right": trial.n_right, "right_refused": trial.n_refused, "refused": trial.refused, "near_misses": trial.n_near_misses,
+        "near_misses_accepted": trial.n_accepted, "accepted": trial.accepted,
+    }  # fmt: skip
+    return tried.contract, failures, probe | ({"repaired": tried.repaired} if tried.repaired else {})
 
 
 def check_item(item: Mapping[str, Any], window: Window | None, *, max_near_misses: int) -> Checked:
@@ -152,7 +161,7 @@ def check_item(item: Mapping[str, Any], window: Window | None, *, max_near_misse
         SandboxUnavailableError: its contract is of code, and this machine cannot run programs safely.
     """
     probes: dict[str, Any] = {"engine": item["filter_reason"] or "passed"}
-    failures: list[tuple[str, dict[str, Any]]] = []
+    failures: Failures = []
     if item["filter_reason"]:
         failures.append((f"engine:{item['filter_reason']}", {"filter": item["filter_reason"]}))
     wrong = _evidence(item, window)
@@ -166,15 +175,17 @@ def check_item(item: Mapping[str, Any], window: Window | None, *, max_near_misse
         probes["contract"] = problem
         failures.append(("contract_rejects_gold", problem))
         return Checked(failures[0][0], failures[0][1], probes, question_key(item["question"]), "text:" + item["answer"])
+    contract, errs, measured = _contract(item, contract, max_near_misses)
     misplaced = None if wrong or window is None else _answer_place(item, window, contract)
     probes["answer"] = "unknown" if wrong else misplaced or "in_evidence"
     if misplaced:
         failures.append(("answer_not_in_evidence", misplaced))
-    errs, probes["contract"] = _contract(item, contract, max_near_misses)
+    probes["contract"] = measured
     failures += errs
     leak = _leak(item, contract)
     probes["leak"] = leak or "none"
     if leak and rules_of(item["engine"]).leak:
         failures.append(("leak", leak))
     reason, evidence = failures[0] if failures else (None, {})
-    return Checked(reason, evidence, probes, question_key(item["question"], contract), answer_key(contract))
+    keys = question_key(item["question"], contract), answer_key(contract)
+    return Checked(reason, evidence, probes, *keys, contract.canonical())

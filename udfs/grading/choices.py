@@ -8,11 +8,12 @@ from typing import Literal
 
 from udfs.grading.texts import is_code_like, normalise_code, normalise_text
 
-_ONLY_LETTER = re.compile(r"\A(?:option\s+|choice\s+)?[(\[]?([A-Za-z])[)\].:]{0,2}\Z")
+_ONLY_LETTER = re.compile(r"\A(?:[Oo]ption\s+|[Cc]hoice\s+)?[(\[]?([A-Za-z])[)\].:]{0,2}\Z")
 _LETTER_TEXT = re.compile(
-    r"\A(?:option\s+|choice\s+)?(?:[(\[]([A-Za-z])[)\]][.:]?|([A-Za-z])[.):]|([A-Z])\s+[-\u2013])\s+(\S.*)\Z", re.DOTALL
+    r"\A(?:[Oo]ption\s+|[Cc]hoice\s+)?(?:[(\[]([A-Za-z])[)\]][.:]?|([A-Za-z])[.):]|([A-Z])\s+[-\u2013])\s+(\S.*)\Z", re.DOTALL
 )
-_MARKED = re.compile(r"[(\[]([A-Z])[)\]]|(?<![\w'.])([A-Z])(?=[).:,;/]|\Z)|(?:option|choice)\s+([A-Z])\b")
+_LETTER_BRACKET = re.compile(r"\A(?:[Oo]ption\s+|[Cc]hoice\s+)?([A-Z])\s*\((\S.*)\)\.?\Z", re.DOTALL)
+_MARKED = re.compile(r"[(\[]([A-Z])[)\]]|(?<![\w'.])([A-Z])(?=[).:,;/]|\Z)|(?:[Oo]ption|[Cc]hoice)\s+([A-Z])\b")
 _ALONE = re.compile(r"(?<![\w'.])([B-HJ-Z])(?![\w'])|(?<![\w'.])([AI])(?=\s+(?:and|or|is)\b|\s*[/&,])|(?:and|or|not|is)\s+([A-Z])(?![\w'])")
 # "A (123)", "A 123": an article stands before words, never before a bracket or a number.
 _FIRST = re.compile(r"\A([A-Z])(?=\s*\(|\s+[-+$\u20ac\u00a3]?\d)")
@@ -72,9 +73,9 @@ def choose(answer: str, options: tuple[str, ...]) -> Choice:
     exact = [chr(65 + i) for i, option in enumerate(options) if text == option.strip() or (first is None and same_option(option, text))]
     if len(exact) == 1:
         return Choice("chosen", exact[0])
-    pair = _LETTER_TEXT.match(text)
-    if pair and (pair.group(1) or pair.group(2) or pair.group(3)).upper() in valid:
-        letter, rest = (pair.group(1) or pair.group(2) or pair.group(3)).upper(), pair.group(4)
+    pair = _LETTER_TEXT.match(text) or _LETTER_BRACKET.match(text)
+    if pair and (letter := next(filter(None, pair.groups())).upper()) in valid:
+        rest = pair.groups()[-1]
         if not options or same_option(options[ord(letter) - 65], rest):
             return Choice("chosen", letter)
         others = [c for c, option in zip(sorted(valid), options, strict=False) if c != letter and same_option(option, rest)]

@@ -12,8 +12,8 @@ from udfs.grading.characters import DASHES
 _MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905 - a list of words reads better as words
 _MONTH = {name: n for n, name in enumerate(_MONTHS, 1)} | {name[:3]: n for n, name in enumerate(_MONTHS, 1)} | {"sept": 9}
 _DAYS = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?"
-_LEAD = re.compile(rf"\A(?:on|in|the|since|{_DAYS}[.,]?)\s+", re.IGNORECASE)
-_ERA = re.compile(r"\s*\b(bce?|b\.\s?c\.(?:\s?e\.)?|ad|a\.\s?d\.|ce|c\.\s?e\.)\s*\Z", re.IGNORECASE)
+_LEAD = re.compile(rf"\A(?:on|in|the|year|since|{_DAYS}[.,]?)\s+", re.IGNORECASE)
+_ERA = re.compile(r"\s*\b(bce?|b\.\s?c\.?(?:\s?e\.?)?|ad|a\.\s?d\.?|ce|c\.\s?e\.?)\s*\Z", re.IGNORECASE)
 _ISO = re.compile(r"\A-?(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?\Z")
 _DAY_ALONE = re.compile(r"\A--(\d{2})-(\d{2})\Z")
 _YEAR_FIRST = re.compile(r"\A(\d{4})[/.](\d{1,2})[/.](\d{1,2})\Z")
@@ -22,7 +22,7 @@ _NUMERIC = re.compile(r"\A(\d{1,2})[/.\-](\d{1,2})[/.\-](\d{4})\Z")
 _DAY_FIRST = re.compile(r"\A(\d{1,2})(?:st|nd|rd|th)?(?:\s+of)?[\s\-]+([a-z]{3,9})\.?(?:[,\s\-]+(\d{1,4}))?\Z")
 _MONTH_FIRST = re.compile(r"\A([a-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?:(?:\s*,\s*|\s+)(\d{3,4}))?\Z")
 _MONTH_YEAR = re.compile(r"\A([a-z]{3,9})\.?[,\s]+(?:of\s+)?(\d{3,4})\Z")
-_YEAR = re.compile(r"\A(?:year\s+)?(\d{1,4})\Z")
+_YEAR = re.compile(r"\A(\d{1,4})\Z")
 _DASHES = str.maketrans(DASHES)
 #: No date is longer; longer answers are refused before any pattern sees them.
 MAX_DATE = 64

@@ -28,12 +28,11 @@ _THINK_END = "</think>"
 _FENCE = re.compile(r"\A```[A-Za-z]{0,16}\s{1,8}(.*?)\s{0,8}```\Z", re.DOTALL)
 _AFTER = "` \t\r\n*_"
 _AFTER_BOX = "` \t\r\n*_$.)]}\\"
-
-
 _LEAD_IN = re.compile(
     r"\A(?:so\s+)?(?:(?:the\s+)?(?:(?:final|correct|right)\s+)?answer\s+is\s*:?|it\s+(?:is|was)|it'?s)\s+(?=\S)", re.IGNORECASE
 )
 _AROUND = (("**", "**"), ("\u201c", "\u201d"), ("\u201e", "\u201c"), ("\u00ab", "\u00bb"), ("\\(", "\\)"), ("\\[", "\\]"), ("$$", "$$"))
+_CLOSES = frozenset(right[-1] for _, right in _AROUND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +81,14 @@ def bare_answer(text: str) -> str:
         text: an extracted answer; the caller bounds its length.
     """
     text = text.strip()
-    fenced = _FENCE.match(text)
+    fenced = _FENCE.match(text) if text.startswith("```") else None
     if fenced and "```" not in fenced.group(1):
         text = fenced.group(1).strip()
     text = _LEAD_IN.sub("", text)
     for _ in range(3):
         inner = text.removesuffix(".")
+        if inner[-1:] not in _CLOSES:
+            break
         for left, right in _AROUND:
             core = inner[len(left) : len(inner) - len(right)]
             if inner.startswith(left) and inner.endswith(right) and core.strip() and left not in core and right not in core:

@@ -74,6 +74,15 @@ def is_known_unit(text: str) -> bool:
     return bool(factors) and all(f in _SYMBOLS for f in factors)
 
 
+def words_for(unit: str) -> tuple[str, ...]:
+    """The words for a unit of the table, singular: ``km`` -> kilometre, kilometer; none for other units and for composed ones.
+
+    Args:
+        unit: a unit in words or symbols.
+    """
+    return tuple(word for word in _WORDS.get(canonical_unit(unit), "").split() if len(word) > 3 and word.isalpha())
+
+
 @lru_cache(maxsize=4096)
 def relate(said: str, unit: str) -> UnitRelation:
     """How the words beside a number stand to the unit it should have.
