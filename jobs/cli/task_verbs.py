@@ -58,7 +58,7 @@ def generate(
     name: Annotated[
         str, typer.Argument(help="A family, mixed for all of them in turn, or gym:<data set> of reasoning-gym where installed.")
     ],
-    count: Annotated[int, typer.Option("--count", min=1, max=1_000_000, help="How many.")],
+    count: Annotated[int, typer.Option("--count", min=1, max=200_000, help="How many.")],
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same problems.")],
     difficulty: Annotated[str, typer.Option("--difficulty", help="Levels, from 1 (easy) to 5: one, or a range such as 2..4.")] = "1..5",
     split: SplitFlag = Split.TRAIN,

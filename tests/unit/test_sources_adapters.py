@@ -105,6 +105,11 @@ def test_stages_follow_the_levels_of_a_set():
             {"messages": [{"role": "user", "content": "whose?"}], "outcome": {"score": 0, "answer": "a.b@harbour-office.org"}},
             "answer_is_personal",
         ),
+        (
+            "conversations",
+            {"messages": [{"role": "user", "content": "which card?"}], "score": 0, "answer": 4111111111111111},
+            "answer_is_personal",
+        ),
     ],
 )
 def test_an_item_that_cannot_be_a_task_says_why(adapter, record, reason):
@@ -242,11 +247,11 @@ def test_a_held_out_set_is_the_benchmark_that_benchmarks_add_would_make_of_it(ad
     assert fingerprint(rows_of(path, adapter).benchmark) == fingerprint(read_items(path, adapter))
 
 
-def test_admission_finds_the_gold_where_the_candidate_says(tmp_path):
+@pytest.mark.parametrize("name", GOLDS)
+def test_admission_takes_what_the_adapters_make(name, tmp_path):
+    adapter, record, *_ = GOLDS[name]
     path = tmp_path / "set.jsonl"
-    path.write_text("".join(json.dumps(GOLDS[name][1]) + "\n" for name in GOLDS if GOLDS[name][0] == "qa"), "utf-8")
-    rows = rows_of(path, "qa")
-    texts = {row["doc_id"]: row["text"] for row in rows.items}
-    for candidate in rows.candidates:
-        text = texts[candidate["doc_id"]]
-        assert check_item(candidate, Window(text, 0, len(text)), max_near_misses=8).reason is None, candidate["answer"]
+    path.write_text(json.dumps(record) + "\n", "utf-8")
+    rows = rows_of(path, adapter)
+    text = rows.items[0]["text"]
+    assert check_item(rows.candidates[0], Window(text, 0, len(text)), max_near_misses=8).reason is None

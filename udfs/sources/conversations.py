@@ -63,7 +63,7 @@ def conversations(record: Mapping[str, Any]) -> SourceItem:
         refused = "no_verifiable_answer"
     else:
         gold, contract = contract_from(facts)
-        if not any(place in gold for place in PLACEHOLDERS.values()):
+        if not find_pii(gold) and not any(place in gold for place in PLACEHOLDERS.values()):
             return SourceItem(_KIND, question, gold, contract, domain=about, ident=ident)
         refused = "answer_is_personal"
     return SourceItem(_KIND, question, refused=refused, domain=about, ident=ident)

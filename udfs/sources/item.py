@@ -121,8 +121,9 @@ def needed(record: Mapping[str, Any], *names: str) -> str:
 
 
 def wanted(record: Mapping[str, Any], *names: str) -> str:
-    """The text of the first of some fields that is there and holds text or a number; empty where none does."""
-    return next((str(record[name]) for name in names if isinstance(record.get(name), (str, int, float)) and record[name] is not True), "")
+    """The text of the first of some fields that holds text or a number; empty where none does."""
+    held = (record.get(name) for name in names)
+    return next((str(value) for value in held if isinstance(value, (str, int, float)) and not isinstance(value, bool)), "")
 
 
 def texts_of(value: Any, name: str) -> tuple[str, ...]:
