@@ -54,9 +54,10 @@ def test_contracts(generated, contract):
         (made("5 km", "number", unit="kg"), "unit_contradicts"),
         (made("03/04/1939", "date"), "no_date"), (made("in spring", "date"), "no_date"), (made("31 June 1939", "date"), "no_date"),
         (made("alone", "list"), "no_list"), (made(", ".join("abcdefghijklmn"), "list"), "no_list"),
+        (made(r"\int_0^1 x dx", "expression"), "no_expression"),
         (made("Answer: 5 or Answer: 6", "text"), "contract_rejects_answer"), (made("...", "expression"), "contract_rejects_answer"),
     ],
-    ids=["yes", "no", "evet", "da", "hai", "nein", "a sentence", "long", "vague", "range", "bound", "another unit", "day or month", "no day", "not in the calendar", "one item", "many items", "a marker", "dots"],
+    ids=["yes", "no", "evet", "da", "hai", "nein", "a sentence", "long", "vague", "range", "bound", "another unit", "day or month", "no day", "not in the calendar", "one item", "many items", "an integral", "a marker", "dots"],
 )  # fmt: skip
 def test_refused(generated, reason):
     with pytest.raises(ContractRefusedError) as error:

@@ -9,8 +9,10 @@ from udfs.conversion.readings import Generated
 from udfs.extract.candidate import one_line
 from udfs.grading import grade
 from udfs.grading.dates import parse_date
+from udfs.grading.latex import UnreadableError
 from udfs.grading.maths import SEPARATOR
 from udfs.grading.numbers import parse_quantity
+from udfs.grading.syntax import parse
 from udfs.grading.texts import normalise_text
 from udfs.grading.units import is_known_unit, relate
 
@@ -106,8 +108,8 @@ def contract_of(made: Generated, *, tolerance: Fraction = Fraction(0)) -> Answer
         tolerance: absolute.
 
     Raises:
-        ContractRefusedError: ``yes_no_answer``, ``answer_too_long``, ``no_number``, ``unit_contradicts``, ``no_date``, ``no_list``, or
-            ``contract_rejects_answer``: the contract's own grader does not take the answer.
+        ContractRefusedError: ``yes_no_answer``, ``answer_too_long``, ``no_number``, ``unit_contradicts``, ``no_date``, ``no_list``,
+            ``no_expression`` (our own reader of mathematics does not know its notation), or ``contract_rejects_answer``: the contract's own grader does not take the answer.
     """
     answer = made.answer
     if len(answer) > MAX_CHARS or (made.answer_type not in _LISTS and answer.count(" ") >= MAX_WORDS and len(answer.split()) > MAX_WORDS):
@@ -169,6 +171,11 @@ def _list(made: Generated, tolerance: float) -> AnswerContract:
 
 def _expression(made: Generated, tolerance: float) -> AnswerContract:
     del tolerance
+    # What only math-verify could read is asked of another process, with a time limit: its verdict may differ from run to run.
+    try:
+        parse(made.answer.strip("$ "))
+    except (UnreadableError, RecursionError, OverflowError):
+        raise ContractRefusedError("no_expression") from None
     return AnswerContract(type="expression", gold=made.answer, aliases=made.aliases)
 
 

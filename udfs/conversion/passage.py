@@ -67,7 +67,7 @@ class Passage:
             quote: compared letter by letter, then as folded.
         """
         bare = quote.strip()
-        if not bare:
+        if not bare or not (bare.isascii() or INVISIBLE.sub("", bare).strip()):
             return None
         exact = next((span for span in self._exact(bare, 0, len(self.text))), None)
         return exact or next(self._by_fold(bare, 0, len(self.text)), None)
