@@ -13,7 +13,7 @@ from jobs.handoff.plan import RunSpec, open_run
 from jobs.handoff.policies import current_policy, find_policy
 from jobs.lake.errors import MissingInputError
 from jobs.rescoring.turns import considered, turns
-from jobs.rounds import planned_policy
+from jobs.rounds import policy_of
 from schemas.bronze.rescored import RESCORED
 from schemas.errors import VerilakeError
 from schemas.ids import content_id
@@ -67,7 +67,7 @@ def run(ctx: JobContext, round_no: int, policy_id: str = CURRENT) -> JobReport:
     if any(str(round_no) not in ctx.lake.slices(table) for table in _TABLES):
         raise MissingInputError.from_slice(TRAJECTORIES.name, f"round {round_no}", f"verilake ingest-rollouts --round {round_no}")
     scoring = find_policy(ctx, current_policy(ctx) if policy_id == CURRENT else policy_id)
-    refuse_strangers(find_policy(ctx, planned_policy(ctx, round_no)), scoring)
+    refuse_strangers(find_policy(ctx, policy_of(ctx, round_no)), scoring)
     spec = _spec(ctx, round_no, scoring)
     with ctx.open(
         "rescore_round", f"round={round_no}",

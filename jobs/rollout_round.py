@@ -19,7 +19,7 @@ from jobs.handoff.policies import current_policy, find_policy
 from jobs.handoff.pressure import hold_back, is_stale, newest_version
 from jobs.handoff.rollouts import Sampled, engine_version, planned_ingests, sample, sampling_settings, shard_items, worker_settings
 from jobs.lake.errors import MissingInputError
-from jobs.rounds import planned_policy
+from jobs.rounds import policy_of
 from schemas.bronze.rollouts import ROLLOUTS
 from schemas.gold.round_plan import ROUND_PLAN
 from schemas.ids import content_id
@@ -57,7 +57,7 @@ def run(ctx: JobContext, round_no: int) -> JobReport:
     """
     if str(round_no) not in ctx.lake.slices(ROUND_PLAN):
         raise MissingInputError.from_slice(ROUND_PLAN.name, str(round_no), "verilake plan")
-    ingests, policy = planned_ingests(ctx.lake, round_no), find_policy(ctx, _policy(ctx, round_no))
+    ingests, policy = planned_ingests(ctx.lake, round_no), find_policy(ctx, policy_of(ctx, round_no))
     with ctx.open(
         "rollout_round", f"round={round_no}",
         reads={ROUND_PLAN: [round_no], DOCUMENTS: ingests},
@@ -68,15 +68,6 @@ def run(ctx: JobContext, round_no: int) -> JobReport:
         if not job.done:
             _roll_out(ctx, job, policy, round_no, ingests)
     return job.report()
-
-
-def _policy(ctx: JobContext, round_no: int) -> str:
-    """The checkpoint that the plan names; by the ledger, by the plan's own rows where that does not know."""
-    known = planned_policy(ctx, round_no)
-    if known:
-        return known
-    first = ctx.read(ROUND_PLAN, round_no).select("policy_id").distinct().limit(2).collect()
-    return str(first[0]["policy_id"]) if len(first) == 1 else ""
 
 
 def _agents(ctx: JobContext, policy: Policy) -> dict[str, str]:

@@ -49,6 +49,14 @@ class EvalRefusedError(VerilakeError):
         )
 
     @classmethod
+    def from_agents(cls, round_no: int, prompts: int) -> EvalRefusedError:
+        """The round's own samples of held-out prompts were episodes."""
+        return cls(
+            f"round {round_no}: {prompts} held-out prompts were rolled out by agents, turn by turn. An evaluation samples one response and would not be "
+            "comparable; compare the rounds themselves (verilake compare), or leave the kinds of held-out tasks out of agent.environments."
+        )
+
+    @classmethod
     def from_lost(cls, round_no: int, prompt_ids: list[str]) -> EvalRefusedError:
         """Prompts are gone, say after a takedown."""
         return cls(
@@ -105,7 +113,7 @@ def eval_plan(workspace: Workspace, round_no: int | None, rollout: Rollout, poli
     Raises:
         NoLakeError: the workspace holds no lake.
         MissingInputError: the round is not closed.
-        EvalRefusedError: nothing is held out, prompts are gone, or the round's settings are not known.
+        EvalRefusedError: nothing is held out, prompts are gone or were rolled out by agents, or the round's settings are not known.
     """
     reader = LakeReader.open(workspace)
     number = closed_round(reader, round_no)
@@ -117,10 +125,19 @@ def eval_plan(workspace: Workspace, round_no: int | None, rollout: Rollout, poli
     lost = [row["prompt_id"] for rows in sets.values() for row in rows if row["contract"] is None or row["cluster_id"] is None]
     if lost:
         raise EvalRefusedError.from_lost(number, lost)
+    acted = _acted(reader, {row["prompt_id"] for rows in sets.values() for row in rows})
+    if acted:
+        raise EvalRefusedError.from_agents(number, len(acted))
     drawn = sampling_hash(float(sampling["temperature"]), float(sampling.get("top_p", 1.0)), "processed", policy.engine)
     digests = {name: digest_of(_item(row, drawn) for row in rows) for name, rows in sets.items()}
     rows = [{**row, "round": number, "eval_set": name, "eval_digest": digests[name]} for name, found in sets.items() for row in found]
     return EvalPlan(number, rows, digests, sampling, planned_ingests(reader.lake, number), engine_version(policy))
+
+
+def _acted(reader: LakeReader, prompts: set[str]) -> set[str]:
+    """Those of the prompts that agents have rolled out."""
+    found = reader.select(f"SELECT DISTINCT prompt_id FROM {alias(ROLLOUTS)} WHERE program = 'agent'", ROLLOUTS)
+    return {row["prompt_id"] for row in found} & prompts
 
 
 def closed_round(reader: LakeReader, round_no: int | None) -> int:

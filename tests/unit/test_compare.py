@@ -248,6 +248,17 @@ def test_a_round_without_fixed_prompts_and_prompts_that_are_gone_are_refused(tmp
         eval_plan(held, 2, rollout, READER)
 
 
+def test_held_out_prompts_that_agents_have_rolled_out_are_refused(tmp_path):
+    held = laid(tmp_path / "ws")
+    rollout = load_config(held.root).rollout
+    add_round(held, 1)
+    put(held, "bronze.rollouts", 1, *({"run_id": "r", "round": 1, "prompt_id": p, "program": program} for p, program in (
+        ("e1", "agent"), ("e2", "rollout"), ("t1", "agent"),
+    )))  # fmt: skip
+    with pytest.raises(EvalRefusedError, match="1 held-out prompts were rolled out by agents"):
+        eval_plan(held, 1, rollout, READER)
+
+
 def test_the_command_compares_without_a_jvm_and_refuses_with_exit_3(workspace):
     command = [sys.executable, "-c", "import typer; from jobs.cli import eval_verbs; a = typer.Typer(); eval_verbs.register(a); a()"]
     done = subprocess.run([*command, "compare", "1", "2", "-w", str(workspace.root), "--json"], capture_output=True, text=True, check=True)
