@@ -21,22 +21,25 @@ _AND = {
     "en": "and", "de": "und", "nl": "en", "fr": "et", "es": "y e", "pt": "e", "it": "e ed", "ro": "și şi", "ru": "и", "el": "και", "tr": "ve ile", "vi": "và", "ar": "و",
     "hi": "और", "th": "และ กับ", "zh": "和 与 與", "ja": "と", "ko": "와 과",
 }  # fmt: skip
+#: What offers no alternative although it begins like one: "or not".
+_OR_NOT = {"th": "หรือไม่ หรือเปล่า", "zh": "在于 与否"}
 _YES_NO = frozenset(
     "yes no true false ja nein nee oui non sí si no sim não sì da nu да нет ναι όχι evet hayır có không نعم لا हाँ हां नहीं ใช่ ไม่ ไม่ใช่ 是 否 不是 对 はい いいえ 예 네 아니요 아니오".split()  # noqa: SIM905 - a list of words reads better as words
 )
 #: Tokens between the joining word and an alternative behind it ("or did they remain X"), in scripts with spaces and without, and before it.
-MAX_GAP, MAX_GAP_POINTS, MAX_GAP_BEFORE = 6, 16, 1
+MAX_GAP, MAX_GAP_POINTS, MAX_GAP_BEFORE = 6, 6, 1
 
 
 @lru_cache(maxsize=64)
 def _table(kind: str, language: str | None) -> tuple[tuple[str, ...], ...]:
-    table: Mapping[str, str] = {"or": _OR, "and": _AND, "between": _BETWEEN}[kind]
+    table: Mapping[str, str] = {"or": _OR, "and": _AND, "between": _BETWEEN, "not": _OR_NOT}[kind]
     said = [table[language]] if language is not None and language in table else table.values()
     return tuple(sorted({words(word, language) for group in said for word in group.split()}))
 
 
 def _places(kind: str, question: tuple[str, ...], language: str | None) -> list[tuple[int, int]]:
-    return [(at, at + len(word)) for word in _table(kind, language) for at in find_words(word, question)]
+    not_these = {at for word in _table("not", language) for at in find_words(word, question)}
+    return [(at, at + len(word)) for word in _table(kind, language) for at in find_words(word, question) if at not in not_these]
 
 
 def named_as_alternative(question: tuple[str, ...], start: int, end: int, language: str | None) -> bool:
@@ -48,9 +51,10 @@ def named_as_alternative(question: tuple[str, ...], start: int, end: int, langua
         end: behind its last one.
         language: of the question; None: joining words of every language count.
     """
-    joining = _places("or", question, language)
-    if _places("between", question, language):
-        joining += _places("and", question, language)
+    said = _places("or", question, language)
+    if any(end <= at or behind <= start for at, behind in _places("between", question, language)):
+        said += _places("and", question, language)
+    joining = [(at, behind) for at, behind in said if behind <= start or end <= at]
     gap = MAX_GAP_POINTS if is_spaceless(question[start]) else MAX_GAP
     after = any(0 <= start - behind <= gap for _, behind in joining)
     before = any(0 <= at - end <= MAX_GAP_BEFORE for at, _ in joining)

@@ -11,16 +11,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 from udfs.probes.alternatives import named_as_alternative
-from udfs.probes.number_words import Numbers, Value, numbers
+from udfs.probes.number_words import Stated, numbers
 from udfs.probes.words import akin, find_words, is_spaceless, words
 from udfs.text.normalise import normalise, squeeze
 
+Wanted = tuple[str, ...]
 Kind = Literal["verbatim", "inflected", "number"]
 #: Tokens that may stand between two words of an answer that is given away in another form.
 MAX_GAP = 1
-_END = re.compile("[?\uff1f\u061f\u037e]")
-#: Greek asks with what elsewhere is a semicolon.
-_GREEK_END = re.compile("[?;\u037e]")
+#: What separates a question from what is put beside it; Greek asks with what elsewhere is a semicolon.
+_CLAUSE = re.compile(
+    '[?\uff1f\u061f()\\[\\]:\uff1a\u2013\u2014\n\uff08\uff09]|\\s[\u00ab\u201c"](?=[^\u00ab\u00bb\u201c\u201d"]*[\u00bb\u201d"]\\s*\\Z)'  # also a quotation at the end
+)
+_GREEK_CLAUSE = re.compile("[?;\u037e()\\[\\]:\u2013\u2014\n]")
+#: Counts along in Chinese and Japanese: the fourth is no four.
+_ORDINAL = frozenset("第")
 #: Words that may stand beside the number of an answer (its unit), and code points of them in scripts without spaces.
 MAX_UNIT, MAX_UNIT_POINTS = 2, 4
 
@@ -53,22 +58,26 @@ def leak(question: str, answer: str, language: str | None) -> Leak:
         sign = squeeze(normalise(answer))
         return Leak("verbatim" if sign and sign in squeeze(normalise(question)) else None, alternative=False, overlap=0.0)
     overlap = _overlap(wanted, asked)
+    places = _stands(wanted, asked) if overlap == 1.0 else []
+    if not places:
+        return Leak("number" if _number(question, answer, language) else None, alternative=False, overlap=overlap)
+    kind: Kind = "verbatim" if find_words(wanted, asked) else "inflected"
+    return Leak(kind, _only_alternatives(question, wanted, len(places), language), overlap)
+
+
+def _stands(wanted: Wanted, asked: Wanted) -> list[tuple[int, int]]:
+    """Where an answer stands in a question, word for word or else in another form."""
     exact = [(at, at + len(wanted)) for at in find_words(wanted, asked)]
-    kind: Kind | None = "verbatim" if exact else None
-    places = exact
-    if kind is None and overlap == 1.0:
-        places = _inflected(wanted, asked)
-        kind = "inflected" if places else None
-    if kind is None and _number(question, answer, language):
-        return Leak("number", alternative=False, overlap=overlap)
-    alternative = bool(places) and _only_alternatives(question, places, language)
-    return Leak(kind, alternative, overlap)
+    return exact or _inflected(wanted, asked)
 
 
-def _only_alternatives(question: str, places: list[tuple[int, int]], language: str | None) -> bool:
-    """Whether every place is an alternative of the question itself: what follows its question mark offers none."""
-    asked = words((_GREEK_END if language == "el" else _END).split(question, maxsplit=1)[0], language)
-    return all(end <= len(asked) and named_as_alternative(asked, start, end, language) for start, end in places)
+def _only_alternatives(question: str, wanted: Wanted, places: int, language: str | None) -> bool:
+    """Whether every place of an answer is an alternative of the clause in which it stands: what is put behind the question is none."""
+    found = 0
+    for clause in (_GREEK_CLAUSE if language == "el" else _CLAUSE).split(question):
+        asked = words(clause, language)
+        found += sum(named_as_alternative(asked, start, end, language) for start, end in _stands(wanted, asked))
+    return found == places
 
 
 def _overlap(wanted: tuple[str, ...], asked: tuple[str, ...]) -> float:
@@ -96,17 +105,25 @@ def _inflected(wanted: tuple[str, ...], asked: tuple[str, ...]) -> list[tuple[in
     return found
 
 
-def _values(found: Numbers, *, ambiguous: bool) -> set[Value]:
-    return {value for stated in found.stated if ambiguous or not stated.ambiguous for value in stated.values}
-
-
 def _number(question: str, answer: str, language: str | None) -> bool:
-    """Whether the question states the number, or all numbers, that the answer is."""
+    """Whether the question states the number, or all numbers, that the answer is: with all its other words, or with nothing but a unit beside it."""
     said = numbers(answer, language)
     if not said.stated:
         return False
+    asked = numbers(question, language)
+    size = len(said.sequence)
+    if any(_same(said.sequence, asked.sequence[at : at + size]) for at in range(len(asked.sequence) - size + 1)):
+        return True
     points = sum(map(is_spaceless, said.rest))
-    if len(said.rest) - points > MAX_UNIT or points > MAX_UNIT_POINTS:
+    if _ORDINAL.intersection(said.rest) or len(said.rest) - points > MAX_UNIT or points > MAX_UNIT_POINTS:
         return False
-    asked = _values(numbers(question, language), ambiguous=not said.rest)
-    return all(any(value in asked for value in stated.values) for stated in said.stated)
+    stated = {value for number in asked.stated if not number.ambiguous for value in number.values}
+    return all(any(value in stated for value in number.values) for number in said.stated)
+
+
+def _same(wanted: tuple[str | Stated, ...], there: tuple[str | Stated, ...]) -> bool:
+    """Whether two stretches say the same, numbers by their values."""
+    return all(
+        not set(a.values).isdisjoint(b.values) if isinstance(a, Stated) and isinstance(b, Stated) else a == b
+        for a, b in zip(wanted, there, strict=True)
+    )

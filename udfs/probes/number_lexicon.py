@@ -95,10 +95,9 @@ AMBIGUOUS: dict[str, frozenset[str]] = {
 }  # fmt: skip
 #: Words that are added to another number only behind a joiner: Vietnamese *hai mươi năm* is twenty years, 25 is *hai mươi lăm*.
 APART: dict[str, frozenset[str]] = {"vi": frozenset({"năm"})}
-_ORDINALS = tuple(f"第{digit}" for digit in "一二三四五六七八九十")
-#: Words that only begin like a number, or only count along.
+#: Words that only begin like a number.
 NOT_NUMBERS: dict[str, tuple[str, ...]] = {
     "th": ("สามารถ", "สามี", "สามัญ", "พันธุ์", "พันธ์"),
-    "zh": (*_ORDINALS, "一些", "一样", "一起", "十分"),
-    "ja": (*_ORDINALS, "一緒"),
+    "zh": ("一些", "一样", "一起", "十分"),
+    "ja": ("一緒",),
 }

@@ -14,6 +14,8 @@ from udfs.probes.words import fold, words
 
 #: Digits with separators; grouping by a space is read in both ways.
 _DIGITS = re.compile(r"(?<![a-z])(?:\d{1,3}(?:[.,']\d{3})+(?:[.,]\d+)?(?!\d)|\d{1,3}(?: \d{3})+(?!\d)|\d+[.,\u066b]\d+|\d+)")
+#: What stands between digits and a word that does not multiply them: more than a space or a hyphen.
+_APART = re.compile(r"\s*[^\w\s-]|\s{2,}")
 #: Longer digit strings are no numbers to compare.
 _MAX_DIGITS = 40
 
@@ -37,10 +39,19 @@ class Stated:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """All numbers of a text, in order, and the words between them."""
+    """A text as its numbers and the words between them, in order."""
 
-    stated: tuple[Stated, ...]
-    rest: tuple[str, ...]
+    sequence: tuple[str | Stated, ...]
+
+    @property
+    def stated(self) -> tuple[Stated, ...]:
+        """The numbers."""
+        return tuple(part for part in self.sequence if isinstance(part, Stated))
+
+    @property
+    def rest(self) -> tuple[str, ...]:
+        """The words."""
+        return tuple(part for part in self.sequence if isinstance(part, str))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,16 +176,16 @@ def _digits(spelt: str) -> tuple[Value, ...]:
     return tuple(readings)
 
 
-def _pieces(text: str, language: str | None) -> Iterator[tuple[str, ...] | str]:
-    """Numbers in digits as text, what lies between them as tokens."""
+def _pieces(text: str, language: str | None) -> Iterator[tuple[str, bool]]:
+    """The folded text cut at its numbers in digits, and whether each piece is one."""
     at, folded = 0, fold(text, language)
     for found in _DIGITS.finditer(folded):
         if found.start() > at:
-            yield words(folded[at : found.start()], language)
-        yield found.group()
+            yield folded[at : found.start()], False
+        yield found.group(), True
         at = found.end()
     if at < len(folded):
-        yield words(folded[at:], language)
+        yield folded[at:], False
 
 
 @lru_cache(maxsize=16384)
@@ -186,40 +197,33 @@ def numbers(text: str, language: str | None) -> Numbers:
         language: whose number words are read (ISO 639-1, see :data:`udfs.probes.number_lexicon.WORDS`); without one, digits alone.
     """
     lexicon = _lexicon(language) if language in WORDS else None
-    stated: list[Stated] = []
-    rest: list[str] = []
-    open_sum: tuple[Value, ...] = ()  # digits that a scale may follow: 5 million
-    for piece in _pieces(text, language):
-        if isinstance(piece, str):
-            if open_sum:
-                stated.append(Stated(open_sum, in_words=False))
-            open_sum = _digits(piece)
-            if not open_sum:
-                rest.append(piece)
-        elif lexicon is None:
-            if open_sum:
-                stated.append(Stated(open_sum, in_words=False))
-            open_sum = ()
-            rest.extend(piece)
+    found: list[str | Stated] = []
+    before: tuple[Value, ...] = ()  # digits that a scale may follow: 5 million
+    for piece, spelt in _pieces(text, language):
+        values = _digits(piece) if spelt else ()
+        tokens = words(piece, language) if not spelt else () if values else (piece,)
+        skipped = 0
+        if before:
+            adjacent = lexicon is not None and not spelt and not _APART.match(piece)
+            skipped, factor = _scales(tokens, lexicon) if adjacent and lexicon is not None else (0, 1)
+            found.append(Stated(tuple(value * factor for value in before), in_words=False))
+        before = values
+        if lexicon is None:
+            found.extend(tokens)
         else:
-            _read(piece, lexicon, open_sum, stated, rest)
-            open_sum = ()
-    if open_sum:
-        stated.append(Stated(open_sum, in_words=False))
-    return Numbers(tuple(stated), tuple(rest))
-
-
-def _read(tokens: tuple[str, ...], lexicon: _Lexicon, before: tuple[Value, ...], stated: list[Stated], rest: list[str]) -> None:
-    """Numbers among tokens without digits; ``before`` are the readings of the digits in front of them."""
-    at = 0
+            _read(tokens[skipped:], lexicon, found)
     if before:
-        at, factor = _scales(tokens, lexicon)
-        stated.append(Stated(tuple(value * factor for value in before), in_words=False))
+        found.append(Stated(before, in_words=False))
+    return Numbers(tuple(found))
+
+
+def _read(tokens: tuple[str, ...], lexicon: _Lexicon, found: list[str | Stated]) -> None:
+    """Numbers among tokens without digits, and the other tokens."""
+    at = 0
     while at < len(tokens):
-        before_it = len(stated)
-        size = _one(tokens, at, lexicon, stated) or 1
-        if len(stated) == before_it:
-            rest.extend(tokens[at : at + size])
+        size, stated = _one(tokens, at, lexicon)
+        size = size or 1
+        found.extend(stated or tokens[at : at + size])
         at += size
 
 
@@ -232,8 +236,8 @@ def _scales(tokens: tuple[str, ...], lexicon: _Lexicon) -> tuple[int, int]:
     return (size, word.value) if isinstance(word, _Word) and word.scale and not more else (0, 1)
 
 
-def _one(tokens: tuple[str, ...], at: int, lexicon: _Lexicon, stated: list[Stated]) -> int:
-    """The number that begins at a token, if there is one: appended to ``stated``; how many tokens it is."""
+def _one(tokens: tuple[str, ...], at: int, lexicon: _Lexicon) -> tuple[int, list[Stated]]:
+    """The numbers that one run of number words from a token on spells, and how many tokens it is; a word that only looks so has none."""
     begin, end, joined = at, at, False
     run: list[tuple[_Word, bool]] = []
     while at < len(tokens):
@@ -254,9 +258,7 @@ def _one(tokens: tuple[str, ...], at: int, lexicon: _Lexicon, stated: list[State
                 joined = False
         at += found[1]
         end = at
-    if run:
-        stated.extend(_values(run, lexicon))
-    return end - begin
+    return end - begin, list(_values(run, lexicon)) if run else []
 
 
 def _values(run: list[tuple[_Word, bool]], lexicon: _Lexicon) -> Iterator[Stated]:
