@@ -100,7 +100,8 @@ def _admit(ctx: JobContext, job: JobRun, ingest_id: str, before: list[str], orig
     _refuse_split_clusters(ctx.read(QA, ingest_id), pool)
     items = with_windows(ctx.read(QA, ingest_id), ctx.read(DOCUMENTS, ingest_id))
     # On disk: read by every grouped check, and each check of a candidate is paid once.
-    checked = refuse_questions(ctx, check(items, max_near_misses=conf.max_near_misses), ingest_id).persist(StorageLevel.DISK_ONLY)
+    tried = check(items, max_near_misses=conf.max_near_misses, allow_weak_sandbox=ctx.config.sandbox.allow_weak)
+    checked = refuse_questions(ctx, tried, ingest_id).persist(StorageLevel.DISK_ONLY)
     earlier = earlier_keys(pool).persist(StorageLevel.DISK_ONLY)
     # Found once: it reads the whole corpus, and is joined twice.
     found = collisions(checked, corpus_patterns(ctx.read(RECEIVED, *before, ingest_id))).persist(StorageLevel.DISK_ONLY)

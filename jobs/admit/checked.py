@@ -29,6 +29,7 @@ def with_windows(qa: DataFrame, documents: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def check(items: DataFrame, *, max_near_misses: int) -> DataFrame:
+def check(items: DataFrame, *, max_near_misses: int, allow_weak_sandbox: bool = False) -> DataFrame:
     """``CHECKED``: every candidate with its row checks and the keys that the grouped checks compare."""
-    return items.mapInArrow(partial(check_batches, max_near_misses=max_near_misses), spark_schema(CHECKED))
+    tried = partial(check_batches, max_near_misses=max_near_misses, allow_weak_sandbox=allow_weak_sandbox)
+    return items.mapInArrow(tried, spark_schema(CHECKED))

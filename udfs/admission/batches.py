@@ -76,18 +76,19 @@ def _gold(contract: str, answer: str) -> str:
     return gold if isinstance(gold, str) else answer
 
 
-def check_batches(batches: Batches, *, max_near_misses: int) -> Batches:
+def check_batches(batches: Batches, *, max_near_misses: int, allow_weak_sandbox: bool = False) -> Batches:
     """Candidates with their windows -> ``CHECKED``.
 
     Args:
         batches: columns of silver.qa and ``WINDOW_COLUMNS`` (null where the document is missing).
         max_near_misses: setting.
+        allow_weak_sandbox: setting.
     """
     for batch in batches:
         rows: list[dict[str, Any]] = []
         for item in batch.to_pylist():
             window = None if item["window"] is None else Window(item["window"], item["window_start"], item["n_chars"])
-            checked = check_item(item, window, max_near_misses=max_near_misses)
+            checked = check_item(item, window, max_near_misses=max_near_misses, allow_weak_sandbox=allow_weak_sandbox)
             item["contract"] = checked.contract or item["contract"]
             item |= {
                 "row_reason": checked.reason,

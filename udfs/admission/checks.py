@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from schemas.code import CodeContract
@@ -130,10 +131,12 @@ def _distractors(item: Mapping[str, Any]) -> tuple[str, ...]:
 Failures = list[tuple[str, dict[str, Any]]]
 
 
-def _contract(item: Mapping[str, Any], contract: Contract, max_near_misses: int) -> tuple[Contract, Failures, dict[str, Any]]:
+def _contract(
+    item: Mapping[str, Any], contract: Contract, max_near_misses: int, *, allow_weak_sandbox: bool
+) -> tuple[Contract, Failures, dict[str, Any]]:
     """The contract, repaired where there is but one way; what its trial on itself rejects; what the trial measured."""
     if isinstance(contract, CodeContract):
-        reason, probe = try_code(contract, item["answer"], default_sandbox)
+        reason, probe = try_code(contract, item["answer"], partial(default_sandbox, allow_weaker=allow_weak_sandbox))
         lenient = reason == "contract_accepts_near_miss" and not rules_of(item["engine"]).weak_tests
         return contract, [] if reason is None or lenient else [(reason, {"problems": probe["problems"]})], probe
     tried = try_and_repair(contract, item["answer"], others=_distractors(item), seed=item["qa_id"], limit=max_near_misses)
@@ -149,13 +152,14 @@ def _contract(item: Mapping[str, Any], contract: Contract, max_near_misses: int)
     return tried.contract, failures, probe | ({"repaired": tried.repaired} if tried.repaired else {})
 
 
-def check_item(item: Mapping[str, Any], window: Window | None, *, max_near_misses: int) -> Checked:
+def check_item(item: Mapping[str, Any], window: Window | None, *, max_near_misses: int, allow_weak_sandbox: bool = False) -> Checked:
     """Run every row check on one candidate; none is left out because an earlier one failed.
 
     Args:
         item: row of silver.qa; its engine decides which findings reject (``udfs.admission.rules``).
         window: its document around the evidence, None where the document is not there.
         max_near_misses: at most so many near misses are tried.
+        allow_weak_sandbox: programs are tried where only rlimits bound them (tier D), rather than raise.
 
     Raises:
         SandboxUnavailableError: its contract is of code, and this machine cannot run programs safely.
@@ -175,7 +179,7 @@ def check_item(item: Mapping[str, Any], window: Window | None, *, max_near_misse
         probes["contract"] = problem
         failures.append(("contract_rejects_gold", problem))
         return Checked(failures[0][0], failures[0][1], probes, question_key(item["question"]), "text:" + item["answer"])
-    contract, errs, measured = _contract(item, contract, max_near_misses)
+    contract, errs, measured = _contract(item, contract, max_near_misses, allow_weak_sandbox=allow_weak_sandbox)
     misplaced = None if wrong or window is None else _answer_place(item, window, contract)
     probes["answer"] = "unknown" if wrong else misplaced or "in_evidence"
     if misplaced:
