@@ -16,6 +16,7 @@ from jobs.check.verdicts import groups, verdicts
 from jobs.check.workers import machine_figures
 from jobs.context import JobContext, JobReport, JobRun
 from jobs.rounds import note_state, planned_policy
+from schemas.bronze.documents import DOCUMENTS
 from schemas.errors import VerilakeError
 from schemas.gold.alerts import ALERTS
 from schemas.gold.prompts import PROMPTS
@@ -23,15 +24,21 @@ from schemas.gold.round_metrics import ROUND_METRICS
 from schemas.gold.round_plan import ROUND_PLAN
 from schemas.gold.worker_metrics import WORKER_METRICS
 from schemas.silver.interactions import INTERACTIONS
+from schemas.silver.judge_audits import JUDGE_AUDITS
 from schemas.silver.rewards import REWARDS
 from schemas.silver.tokens import TOKENS
 from schemas.silver.trajectories import TRAJECTORIES
 from schemas.silver.trajectory_verdicts import TRAJECTORY_VERDICTS
+from udfs.judging.calibration import judge_alerts
 from udfs.trajectories.alerts import WATCHED_SLICES, WATCHES, alerts_of
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from pyspark.sql import DataFrame
 
+#: Settings about checking models.
+_OF_JUDGES = ("min_judge_recall", "min_judge_pass_rate", "judge_alerts")
 #: Version of the checks; a change that can alter a verdict raises it.
 RULES = "1"
 
@@ -74,11 +81,16 @@ def run(ctx: JobContext, round_no: int) -> JobReport:
         ConservationError: verdicts and trajectories are not as many.
         BlockedRoundError: an alert named in conf check.block_on was raised; everything is written.
     """
+    audited = sorted(ingest for ingest, commit in ctx.lake.slices(JUDGE_AUDITS).items() if commit.rows)
     with ctx.open(
         "check_quality", f"round={round_no}",
-        reads={ROUND_PLAN: [round_no], **{t: [round_no] for t in (TRAJECTORIES, INTERACTIONS, TOKENS, REWARDS)}},
+        reads={
+            ROUND_PLAN: [round_no], **{t: [round_no] for t in (TRAJECTORIES, INTERACTIONS, TOKENS, REWARDS)},
+            **({JUDGE_AUDITS: audited} if audited else {}),
+        },
         writes=dict.fromkeys((TRAJECTORY_VERDICTS, ROUND_METRICS, WORKER_METRICS, ALERTS), round_no),
-        settings=ctx.config.check,
+        # Where no checker was audited, what bounds checkers bears on nothing.
+        settings=ctx.config.check if audited else ctx.config.check.model_dump(mode="json", exclude=set(_OF_JUDGES)),
         versions={"rules": RULES},
     ) as job:  # fmt: skip
         if not job.done:
@@ -156,8 +168,18 @@ def _alerts(ctx: JobContext, job: JobRun, round_no: int) -> DataFrame:
     watched = job.read_written(ROUND_METRICS).where(F.col("name").isin(*WATCHES) & F.col("slice_kind").isin(*WATCHED_SLICES))
     workers = job.read_written(WORKER_METRICS).where("name = 'worker_z'")
     metrics = [row.asDict() for row in watched.unionByName(workers).collect()]
-    found = [{"round": round_no, **alert} for alert in alerts_of(metrics, ctx.config.check)]
+    alerts = [*alerts_of(metrics, ctx.config.check), *_about_judges(ctx)]
+    found = [{"round": round_no, **alert} for alert in alerts]
     return ctx.spark.createDataFrame(pa.Table.from_pylist(found, schema=ALERTS.schema))
+
+
+def _about_judges(ctx: JobContext) -> list[dict[str, Any]]:
+    """Alerts about the models that check converted questions: a bad checker spoils every round that its tasks are in."""
+    check = ctx.config.check
+    audits = ctx.lake.dataset(JUDGE_AUDITS).to_table().to_pylist()
+    order = list(dict.fromkeys(commit.slice for commit in reversed(ctx.lake.commits(DOCUMENTS))))
+    found = judge_alerts(audits, order, min_recall=check.min_judge_recall, min_pass_rate=check.min_judge_pass_rate)
+    return [{**alert, "severity": check.judge_alerts} for alert in found]
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobs.context import JobContext, JobReport, JobRun
+from jobs.convert.audits import audit_items, audit_rows, verdicts
 from jobs.convert.budget import BudgetReachedError, lay_budget
 from jobs.convert.known import known_replies, paid_nanos, to_ask
 from jobs.convert.outcomes import outcomes, unfolded
@@ -19,6 +20,7 @@ from jobs.lake.errors import MissingInputError
 from schemas.bronze.replies import REPLIES
 from schemas.silver.conversions import CONVERSIONS
 from schemas.silver.documents import DOCUMENTS
+from schemas.silver.judge_audits import JUDGE_AUDITS
 from schemas.silver.qa import QA
 from udfs.extract import VERSION
 from udfs.replies.prices import NANOS
@@ -51,7 +53,7 @@ def run(ctx: JobContext, ingest_id: str) -> JobReport:
     with ctx.open(
         "convert_corpus", f"ingest={ingest_id}",
         reads={DOCUMENTS: [ingest_id]},
-        writes={REPLIES: spec.run_id, QA: ingest_id, CONVERSIONS: ingest_id},
+        writes={REPLIES: spec.run_id, QA: ingest_id, CONVERSIONS: ingest_id, **({JUDGE_AUDITS: ingest_id} if conversion.chained else {})},
         settings=_settings(ctx, conversion),
         versions={"engine": VERSION, "output": OUTPUT_SCHEMA},
     ) as job:  # fmt: skip
@@ -69,19 +71,23 @@ def _settings(ctx: JobContext, conversion: Conversion) -> dict[str, Any]:
     conf = ctx.config.convert
     if not conversion.chained:
         return conf.model_dump(mode="json", include={"engine", "max_items_per_document"})
-    return {"engine": conf.engine, "budget": conf.budget, **conversion.settings}
+    return {"engine": conf.engine, "budget": conf.budget, "audit": [conf.audit, conf.audit_share], **conversion.settings}
 
 
 def _convert(ctx: JobContext, job: JobRun, conversion: Conversion, spec: RunSpec, ingest_id: str) -> None:
     from pyspark import StorageLevel
 
     known = known_replies(ctx, conversion, spec)
-    handoff = open_run(ctx, spec, lambda: to_ask(ctx, known, ingest_id))
+    items = audit_items(ctx, ctx.read(DOCUMENTS, ingest_id).count()) if conversion.chained else []
+    audits = audit_rows(ctx, items, ingest_id) if items else None
+    handoff = open_run(ctx, spec, lambda: to_ask(ctx, known, ingest_id, audits))
     if conversion.chained:
         conf = ctx.config.convert
         lay_budget(handoff, conf.budget, paid_nanos(ctx, known, spec) if conf.budget else 0)
     replies = delivered(ctx, handoff, collect(ctx, handoff))
     job.write(REPLIES, lambda: not_yet_held(ctx, spec, replies))
+    if conversion.chained:
+        job.write(JUDGE_AUDITS, lambda: verdicts(ctx, replies, items, conversion, ingest_id))
     # Each document's chain is gone through once for both tables.
     made = outcomes(ctx, replies, ingest_id, conversion.settings).persist(StorageLevel.DISK_ONLY)
     try:

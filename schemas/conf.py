@@ -286,6 +286,9 @@ class Check(Section):
     length_factor: Annotated[float, Field(gt=1.0)]
     worker_z: Annotated[float, Field(gt=0.0)]
     time_window_minutes: Positive
+    min_judge_recall: Share
+    min_judge_pass_rate: Share
+    judge_alerts: Literal["block", "warn"]
     block_on: tuple[str, ...]
 
 

@@ -128,7 +128,7 @@ class ChainProgram:
     async def _reply(self, ask: Ask, item: Item, origin: Origin, recorded: Recorded, ledger: ReplyLedger) -> Reply:
         name, revision = self._models[ask.stage]
         messages = ask.messages()
-        call = call_of(ask, messages, f"{name}@{revision}")
+        call = call_of(ask, messages, f"{name}@{revision}", item["doc_id"] if item["audit"] is not None else "")
         row, draw = recorded.find(ask, call)
         if row is not None:
             return str(row["reply"])

@@ -11,13 +11,14 @@ from typing import Annotated, Any
 import typer
 
 from jobs.cli.common import HERE, JsonFlag, Output, WorkspaceFlag
+from jobs.views.audits import audited_checkers
 from jobs.views.conversion import conversion_costs
 from jobs.views.explain import SHOWN
 from jobs.views.explain import explain as explain_id
 from jobs.views.funnel import read_funnel
 from jobs.views.query import ROWS, list_tables, run_query
 from jobs.views.render import render_explanation, render_funnel, render_query, render_status, render_tables
-from jobs.views.render_conversion import render_conversion
+from jobs.views.render_conversion import render_audits, render_conversion
 from jobs.views.status import read_status
 from jobs.workspace import Workspace
 from schemas.errors import VerilakeError
@@ -36,6 +37,7 @@ def register(app: typer.Typer) -> None:
     """Add these verbs to the command."""
     app.command("status")(status)
     app.command("funnel")(funnel)
+    app.command("audits")(audits)
     app.command("explain")(explain)
     app.command("sql")(sql)
 
@@ -66,6 +68,13 @@ def funnel(
     output.result(plain(told))
     if found.failing:
         raise FunnelError.from_count(len(found.failing))
+
+
+def audits(workspace: WorkspaceFlag = HERE, as_json: JsonFlag = False) -> None:
+    """How far the models that check converted questions can be trusted: recall, precision and pass rate on items whose truth is known."""
+    output, found = Output(as_json), audited_checkers(Workspace.open(workspace))
+    output.console.print(render_audits(found))
+    output.result(plain({"checkers": [asdict(checker) for checker in found]}))
 
 
 def explain(

@@ -43,15 +43,16 @@ def _untaken(ctx: JobContext, spec: RunSpec) -> list[str]:
     return [str(path) for run in runs for path in sorted((run / FOLDER).glob("*/*"))]
 
 
-def to_ask(ctx: JobContext, known: DataFrame, ingest_id: str) -> DataFrame:
-    """Items of a run: the documents of an ingest, each with what is known about it."""
+def to_ask(ctx: JobContext, known: DataFrame, ingest_id: str, audits: DataFrame | None) -> DataFrame:
+    """Items of a run: the documents of an ingest, and what the checker is audited by, each with what is known about it."""
     from pyspark.sql import functions as F
 
     earlier = known.groupBy("doc_id").agg(F.array_sort(F.collect_list(F.struct(*EARLIER_NAMES))).alias("earlier"))
+    names = [name for name in CONVERT_SHARD.names if name != "earlier"]
+    asked = ctx.read(DOCUMENTS, ingest_id).withColumn("audit", F.lit(None).cast("string")).select(*names)
+    everything = asked if audits is None else asked.unionByName(audits)
     none = F.array().cast(spark_schema(CONVERT_SHARD)["earlier"].dataType)
-    asked = ctx.read(DOCUMENTS, ingest_id).join(earlier, "doc_id", "left")
-    columns = {"earlier": F.coalesce("earlier", none), "audit": F.lit(None).cast("string")}
-    return asked.select(*(columns[name].alias(name) if name in columns else name for name in CONVERT_SHARD.names))
+    return everything.join(earlier, "doc_id", "left").select(*names, F.coalesce("earlier", none).alias("earlier"))
 
 
 #: Fields of a shard's earlier replies, in their order.

@@ -44,10 +44,11 @@ class Conversion:
             convert: settings; a raised budget is another run, which carries what was paid for.
         """
         budget = [convert.budget] if self.chained and convert.budget else []
+        audit = [convert.audit, convert.audit_share] if self.chained and convert.audit else []
         return RunSpec(
             program="convert",
             engine=self.engine,
-            fingerprint=content_id("convert", ingest_id, documents, *self.identity, *budget),
+            fingerprint=content_id("convert", ingest_id, documents, *self.identity, *budget, *audit),
             shard_size=convert.docs_per_shard,
             settings=self.settings,
         )

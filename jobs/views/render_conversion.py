@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Group, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
+from jobs.views.audits import AuditedChecker
 from jobs.views.conversion import ConversionCosts, StageCost
 from jobs.views.visible import visible
+from udfs.judging.calibration import Share
 
 _NAME = 60
 
@@ -35,3 +39,36 @@ def _line(stage: StageCost, *, by_persona: bool) -> list[Text]:
         f"{stage.cached_tokens:,}", f"{stage.completion_tokens:,}", f"{stage.price:.6g}",
     ]  # fmt: skip
     return [Text(stage.stage), Text(visible(stage.domain or "-", _NAME)), *persona, *map(Text, figures)]
+
+
+def render_audits(checkers: Sequence[AuditedChecker]) -> RenderableType:
+    """A line for each checker and domain, with intervals."""
+    if not checkers:
+        return Text("no checking model was audited: name a file of labelled items in convert.audit", style="dim")
+    grid = Grid(title="Audits of checking models", title_justify="left", box=None, pad_edge=False)
+    for name in (
+        "conversion",
+        "model",
+        "template",
+        "domain",
+        "bad ones rejected",
+        "rejected ones bad",
+        "good ones passed",
+        "what got past",
+    ):
+        grid.add_column(name)
+    for checker in checkers:
+        found = checker.calibration
+        missed = ", ".join(f"{count} {flaw}" for flaw, count in checker.flaws.items())
+        names = (checker.ingest_id[:12], checker.model, checker.template, checker.domain or "all")
+        grid.add_row(
+            *(Text(visible(name, _NAME)) for name in names),
+            *(Text(_share(share)) for share in (found.recall, found.precision, found.pass_rate)),
+            Text(missed or "-"),
+        )
+    return Group(grid)
+
+
+def _share(share: Share) -> str:
+    low, high = share.interval
+    return "-" if share.value is None else f"{share.k} of {share.n} = {share.value:.0%} [{low:.0%}, {high:.0%}]"

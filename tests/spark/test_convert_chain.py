@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from jobs import convert_corpus
 from jobs.config import load_config
 from jobs.context import JobContext
+from jobs.convert.audits import AuditFileError
 from jobs.convert.budget import BudgetReachedError
 from jobs.views.conversion import conversion_costs
 from jobs.views.funnel import read_funnel
@@ -17,6 +19,7 @@ from schemas.bronze.replies import REPLIES
 from schemas.ids import content_id
 from schemas.silver.conversions import CONVERSIONS
 from schemas.silver.documents import DOCUMENTS
+from schemas.silver.judge_audits import JUDGE_AUDITS
 from schemas.silver.qa import QA
 from tests import chain_model
 from tests.conftest import NOW
@@ -153,3 +156,66 @@ def test_replies_of_a_run_that_was_never_taken_in_are_not_paid_again(make_contex
     assert report.counts["items"] == 4
     assert run.plan.run_id not in {row["run_id"] for row in rows(ctx, REPLIES)}
     assert len(rows(ctx, REPLIES)) == 5 + identified + 4 * 2
+
+
+def test_the_checker_is_audited_blind_in_every_conversion(make_context, server, tmp_path):
+    passage = chain_model.bridge(70)
+    good = {
+        "question": "How long is the main span of the Arden70 Bridge?",
+        "answer": "270 metres",
+        "passage": passage,
+        "label": "good",
+        "domain": "technology",
+    }
+    bad = {
+        "question": "Which river does it cross?",
+        "answer": "Sel70",
+        "passage": chain_model.bridge(71, chain_model.DOUBTFUL),
+        "label": "bad",
+        "domain": "technology",
+    }
+    path = tmp_path / "audit.jsonl"
+    path.write_text("".join(json.dumps(item) + "\n" for item in (good, bad)), "utf-8")
+    ctx = filled(make_context, server, f'convert.audit="{path}"', "convert.audit_share=0.4")
+    convert_corpus.run(ctx, "one")
+    # Two labelled ones, and 0.4 x 5 spoiled twins of the good one; the model of the test calls bad only what is doubtful.
+    audits = rows(ctx, JUDGE_AUDITS)
+    assert Counter((row["label"], row["verdict"]) for row in audits) == {
+        ("good", "passed"): 1,
+        ("bad", "rejected"): 1,
+        ("bad", "passed"): 2,
+    }
+    assert {row["flaw"] for row in audits} <= {None, "labelled", "answer_altered", "answer_verbatim", "answer_swapped"}
+    assert {row["model"] for row in audits} == {"stub@"}
+    asked = [call for call in server.calls if passage.split("\n")[0] in call["messages"][-1]["content"]]
+    real = [call for call in server.calls if chain_model.bridge(0).split("\n")[0] in call["messages"][-1]["content"]]
+    shapes = {
+        json.dumps({**call, "messages": [m["content"].split("```")[0] for m in call["messages"]], "seed": 0}, sort_keys=True)
+        for call in real
+    }
+    assert len(asked) == 3
+    for call in asked:  # in form a check like any other
+        assert (
+            json.dumps({**call, "messages": [m["content"].split("```")[0] for m in call["messages"]], "seed": 0}, sort_keys=True) in shapes
+        )
+    # They are no documents: neither candidates nor states speak of them.
+    assert len(rows(ctx, QA)) == 8
+    assert {row["doc_id"] for row in rows(ctx, CONVERSIONS)} == {content_id("bridge", k) for k in range(5)}
+    before = len(server.calls)
+    assert not convert_corpus.run(ctx, "one").did
+    fill(
+        ctx, DOCUMENTS, "two", [{**documents()[4], "doc_id": content_id("bridge", 90), "ingest_id": "two", "text": chain_model.bridge(90)}]
+    )
+    convert_corpus.run(ctx, "two")
+    assert len(server.calls) == before + 6 + 3
+    assert Counter(row["ingest_id"] for row in rows(ctx, JUDGE_AUDITS)) == {"one": 4, "two": 3}
+
+
+def test_a_file_of_audits_is_refused_with_every_wrong_line(make_context, server, tmp_path):
+    path = tmp_path / "audit.jsonl"
+    path.write_text('{"question": "q"}\nnot json\n{"question": "q", "answer": "a", "passage": "p", "label": "fine"}\n', "utf-8")
+    ctx = filled(make_context, server, f'convert.audit="{path}"')
+    with pytest.raises(AuditFileError, match=r"line 1: .*line 2: .*line 3: ") as told:
+        convert_corpus.run(ctx, "one")
+    assert told.value.exit_code == 2
+    assert server.calls == []

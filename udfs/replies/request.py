@@ -24,16 +24,19 @@ def extract_request(engine: str, version: str, template: str, item: Mapping[str,
     return content_id(engine, version, [item[name] for name in SHOWN], template, OUTPUT_SCHEMA, {}, draw)
 
 
-def call_of(ask: Ask, messages: Sequence[Mapping[str, str]], model: str) -> str:
+def call_of(ask: Ask, messages: Sequence[Mapping[str, str]], model: str, audit: str = "") -> str:
     """Hash of a logical call: model with its revision, rendered prompt, template, output schema, sampling, max_tokens, and which call it is.
 
     Args:
         ask: the call.
         messages: its prompt, rendered.
         model: which model is asked, with what names its weights.
+        audit: name of an audit of one conversion; other conversions ask the same anew, to see whether the model has changed.
     """
     sampling = {"temperature": ask.temperature, "max_tokens": ask.max_tokens}
-    return content_id(model, messages, ask.template.label, ask.schema, sampling, ask.stage, ask.ordinal, ask.reask)
+    return content_id(
+        model, messages, ask.template.label, ask.schema, sampling, ask.stage, ask.ordinal, ask.reask, *([audit] if audit else [])
+    )
 
 
 def request_of(call: str, draw: int) -> str:
