@@ -10,6 +10,7 @@ from typing import Any
 
 from jobs.views.reader import LakeReader, alias, literal
 from jobs.views.vocabulary import sliced, vocabulary
+from schemas.bronze.judgements import JUDGEMENTS
 from schemas.gold.round_metrics import ROUND_METRICS
 from schemas.gold.worker_metrics import WORKER_METRICS
 from schemas.ops.job_runs import JOB_RUNS
@@ -28,7 +29,9 @@ def cost_figures(reader: LakeReader, round_no: int) -> dict[str, float]:
     Raises:
         UnknownMetricError: a figure has no entry in the vocabulary.
     """
-    return vocabulary().checked({**_stations(reader, round_no), **_calls(reader, round_no), **_workers(reader, round_no)})
+    return vocabulary().checked(
+        {**_stations(reader, round_no), **_calls(reader, round_no), **_judges(reader, round_no), **_workers(reader, round_no)}
+    )
 
 
 def _stations(reader: LakeReader, round_no: int) -> dict[str, float | None]:
@@ -78,6 +81,15 @@ def _per_trainable(reader: LakeReader, round_no: int, price: float | None) -> fl
     sql = f"SELECT numerator FROM {alias(ROUND_METRICS)} WHERE round = {int(round_no)} AND name = 'trainable_share' AND slice_kind = 'all'"
     found = reader.select(sql, ROUND_METRICS) if price is not None else []
     return price / found[0]["numerator"] if price is not None and found and found[0]["numerator"] else None
+
+
+def _judges(reader: LakeReader, round_no: int) -> dict[str, float | None]:
+    """What was paid for judgements, whichever of them the view over rewards counts."""
+    sql = f"SELECT count(*) AS n, sum(cast(round(price * 1000000000) AS bigint)) AS nanos FROM {alias(JUDGEMENTS)} WHERE round = {int(round_no)}"
+    found = reader.select(sql, JUDGEMENTS)
+    if not found or not found[0]["n"]:
+        return {}
+    return {"cost/judgements": found[0]["n"], "cost/judge_price": found[0]["nanos"] / 1e9 if found[0]["nanos"] else None}
 
 
 def _workers(reader: LakeReader, round_no: int) -> dict[str, float | None]:

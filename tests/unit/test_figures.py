@@ -102,6 +102,17 @@ def test_cost_adds_up_all_runs_tokens_and_price_in_integers(built):
     assert (free["workers/count"], free["workers/max_abs_z"]) == (2, 2.5)
 
 
+def test_every_judgement_was_paid_for_whichever_of_them_counts(tmp_path):
+    workspace = lay(tmp_path / "ws")
+    for run_id, price in (("free", 0.0), ("paid", 0.1)):
+        put(workspace, "bronze.judgements", run_id, *(
+            {"run_id": run_id, "round": 1, "judgement_id": f"j{k}", "kind": "pointwise", "verdict": "score", "price": price} for k in range(3)
+        ))  # fmt: skip
+    found = cost_figures(LakeReader.open(workspace), 1)
+    assert found == {"cost/judgements": 6, "cost/judge_price": 0.3}  # in doubles 0.1 + 0.1 + 0.1 is 0.30000000000000004
+    assert cost_figures(LakeReader.open(workspace), 2) == {}
+
+
 def test_no_figure_of_a_pin_speaks_of_seconds_or_machines(figures):
     found = vocabulary()
     assert not [name for name in figures if found.find(name).unit in {"seconds", "money"} or name.startswith(("cost/", "workers/"))]
