@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from itertools import combinations
 
 import pyarrow as pa
 import pytest
 
+from jobs.care.closed import Closed
+from jobs.care.handoffs import clear_runs
 from jobs.config import ConfigError, load_config
 from jobs.handoff.policies import NoCheckpointError
 from jobs.judge_round import NoJudgeError, judge_identity
+from jobs.lake.layout import Lake
 from jobs.rescore_round import RescoreRefusedError, refuse_strangers
 from schemas.handoff import JUDGE_SHARD
 from schemas.ids import content_id
 from schemas.policy import Policy
+from tests.engine_runs import lay_run
+from tests.published_rounds import lay, put
 from udfs.judging.batches import ANSWERS, judge_items
 from udfs.judging.choose import Answer, Asking, items_of, ring
 
@@ -155,3 +161,19 @@ def test_only_a_checkpoint_of_the_same_family_in_vllm_can_score(tmp_path, sample
     else:
         with pytest.raises(RescoreRefusedError, match=refused):
             refuse_strangers(*both)
+
+
+def test_runs_of_judges_and_agents_are_cleared_once_the_lake_holds_them_and_their_round_is_closed(tmp_path):
+    workspace = lay(tmp_path / "ws")
+    put(workspace, "bronze.judgements", "r1", {"run_id": "r1", "round": 1, "judgement_id": "j", "kind": "pointwise", "verdict": "tie"})
+    put(workspace, "bronze.rollouts", 1, {"run_id": "r1", "round": 1, "prompt_id": "p"})
+    for program in ("agent", "judge", "logprobs"):
+        for round_no in (1, 2):
+            lay_run(workspace.handoff_root / program / f"run={round_no}", program, "vllm", {}, None, {}, round=round_no)
+    later = datetime.now(UTC) + timedelta(hours=1)
+    # Rounds 1 and 2 are closed; what logprobs scored in round 1 was never taken in, and of round 2 the lake holds only the judgements.
+    done = Closed(frozenset({"1", "2"}), frozenset(), corpus=True)
+    freed = clear_runs(workspace, Lake(workspace.lake_root), done, later, dry_run=True)
+    assert [found.what for found in freed] == ["handoff/agent/run=1", "handoff/judge/run=1", "handoff/judge/run=2"]
+    nothing = Closed(frozenset(), frozenset(), corpus=True)
+    assert clear_runs(workspace, Lake(workspace.lake_root), nothing, later, dry_run=True) == []
