@@ -9,10 +9,8 @@ from udfs.conversion.readings import Generated
 from udfs.extract.candidate import one_line
 from udfs.grading import grade
 from udfs.grading.dates import parse_date
-from udfs.grading.latex import UnreadableError
-from udfs.grading.maths import SEPARATOR
+from udfs.grading.maths import SEPARATOR, own_verdict
 from udfs.grading.numbers import parse_quantity
-from udfs.grading.syntax import parse
 from udfs.grading.texts import normalise_text
 from udfs.grading.units import is_known_unit, relate
 
@@ -166,17 +164,24 @@ def _list(made: Generated, tolerance: float) -> AnswerContract:
     del tolerance
     if not MIN_ITEMS <= len(items_of(made.answer)) <= MAX_ITEMS:
         raise ContractRefusedError("no_list")
-    return AnswerContract(type="list", gold=one_line(made.answer), ordered=made.answer_type == "list")
+    contract = AnswerContract(type="list", gold=one_line(made.answer), ordered=made.answer_type == "list")
+    return _read_alone(contract, "no_list")
 
 
 def _expression(made: Generated, tolerance: float) -> AnswerContract:
     del tolerance
-    # What only math-verify could read is asked of another process, with a time limit: its verdict may differ from run to run.
-    try:
-        parse(made.answer.strip("$ "))
-    except (UnreadableError, RecursionError, OverflowError):
-        raise ContractRefusedError("no_expression") from None
-    return AnswerContract(type="expression", gold=made.answer, aliases=made.aliases)
+    return _read_alone(AnswerContract(type="expression", gold=made.answer, aliases=made.aliases), "no_expression")
+
+
+def _read_alone(contract: AnswerContract, reason: str) -> AnswerContract:
+    """A contract in mathematics that our own reader decides.
+
+    What only math-verify could read is asked of another process, with a time limit: a conversion would wait for it, and might end differently the
+    next time.
+    """
+    if not all(own_verdict(contract, text) for text in (contract.gold, *contract.aliases)):
+        raise ContractRefusedError(reason)
+    return contract
 
 
 def _text(made: Generated, tolerance: float) -> AnswerContract:

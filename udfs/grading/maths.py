@@ -163,8 +163,8 @@ def _rules(contract: AnswerContract) -> Rules:
     return Rules(contract.type, ordered=contract.ordered, tolerance=tolerance, unit=contract.unit)
 
 
-def gold_verdict(contract: AnswerContract, gold: str) -> Verdict:
-    """Whether a gold is accepted by its own grader in both directions: ``correct``, else ``unparsable_gold``; ``error`` where nobody could tell.
+def own_verdict(contract: AnswerContract, gold: str) -> bool | None:
+    """Whether our own reader takes a gold for itself; None where only math-verify, in a process of its own, could tell.
 
     Args:
         contract: type and latitude.
@@ -172,13 +172,23 @@ def gold_verdict(contract: AnswerContract, gold: str) -> Verdict:
     """
     known = _gold(gold, contract.type)
     if known.words is not None:
-        return "correct" if any(known.words) else "unparsable_gold"
-    if known.node is not None and known.node[0] != "dots":
-        same = same_by_type(known.node, known.node, _rules(contract))
-        if same is not None or not _may_ask(known.text, known.text):
-            return "correct" if same else "unparsable_gold"
-    if not known.text or not _may_ask(known.text, known.text):
-        return "unparsable_gold"
+        return any(known.words)
+    if known.node is None or known.node[0] == "dots":
+        return None
+    return same_by_type(known.node, known.node, _rules(contract))
+
+
+def gold_verdict(contract: AnswerContract, gold: str) -> Verdict:
+    """Whether a gold is accepted by its own grader in both directions: ``correct``, else ``unparsable_gold``; ``error`` where nobody could tell.
+
+    Args:
+        contract: type and latitude.
+        gold: its gold or one of its aliases.
+    """
+    own = own_verdict(contract, gold)
+    known = _gold(gold, contract.type)
+    if own is not None or not known.text or not _may_ask(known.text, known.text):
+        return "correct" if own else "unparsable_gold"
     # Equal to itself by its text, a gold may still take for ever beside another value.
     for other, wanted in ((known.text, ("same",)), (_PROBE, ("same", "different", "one_direction"))):
         outcome = pool.ask(known.text, other).outcome
