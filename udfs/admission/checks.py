@@ -21,6 +21,7 @@ from udfs.grading.numbers import parse_quantity
 from udfs.prompts.leaks import contains, given_away
 from udfs.prompts.options import one_line
 from udfs.prompts.templates import load
+from udfs.replies.items import COMPUTED
 from udfs.sandbox.sandbox import default_sandbox
 
 #: Version of the rules in this package; a change that can alter a verdict raises it.
@@ -91,7 +92,8 @@ def _answer_place(item: Mapping[str, Any], window: Window, contract: Contract) -
     said = window.span(start, end)
     if said is None or start < item["evidence_start"] or end > item["evidence_end"]:
         return {"why": "answer outside of the evidence", "span": [start, end]}
-    if said == item["answer"]:
+    # What is worked out has no place of its own: the chain that proposed it has worked it out again (udfs.conversion.evidence).
+    if said == item["answer"] or (item.get("kind") == COMPUTED and (start, end) == (item["evidence_start"], item["evidence_end"])):
         return None
     # Where the gold cannot be read under its contract, the contract's own check says so.
     if isinstance(contract, AnswerContract) and grade(contract, said).verdict in ("correct", "unparsable_gold"):
@@ -111,7 +113,8 @@ def _leak(item: Mapping[str, Any], contract: Contract) -> dict[str, Any] | None:
     # A quantity leaks by its number: its unit may stand in the question.
     number = parse_quantity(answer) if contract.type == "number" else None
     bare = answer if number is None or not number.unit else contract.gold
-    word = leaks(bare, shown)
+    # Variables of a formula stand in its question; word for word it is looked for below.
+    word = None if contract.type == "expression" else leaks(bare, shown)
     if word is not None:
         return {"word": word, "where": "question"}
     template = load("answer_only")
