@@ -9,9 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from jobs.care.offered import is_parquet, rows_of
+from jobs.convert.known import SALVAGED
 from jobs.files import put
+from jobs.lake.layout import Lake
 from jobs.workspace import Workspace
+from schemas.bronze.replies import REPLIES
 from udfs.killpoints import reach
+from udfs.store.replies import FOLDER
 
 #: Folders of a workspace that other parts look after: the lake by table, git and DVC by what they name.
 _OTHERS = frozenset({"lake", "handoff", ".git", ".dvc", ".locks", "conf"})
@@ -29,16 +33,34 @@ def purge_files(workspace: Workspace, ids: dict[str, frozenset[str]]) -> list[st
 
 
 def _handoff(workspace: Workspace, ids: dict[str, frozenset[str]]) -> Iterator[str]:
-    """A run goes as a whole: what it brought is in the lake, and a run that is not finished is laid again from what is left there."""
+    """A run goes as a whole: what it brought is in the lake, and a run that is not finished is laid again from what is left there.
+
+    What it paid for and the lake does not hold is kept, without what speaks of these ids.
+    """
+    named = frozenset(ident.encode() for held in ids.values() for ident in held)
+    taken = set(Lake(workspace.lake_root).slices(REPLIES))
+    for path in sorted(workspace.handoff_root.glob(f"{SALVAGED}/*.jsonl")):
+        if _clean(path, ids, named):
+            yield str(path.relative_to(workspace.root))
     for run in sorted(workspace.handoff_root.glob("*/run=*")):
         if any(rows_of(path, ids) for path in run.rglob("*.parquet")):
             # The plan first: a run without a plan does not exist for any worker or job.
             (run / "plan" / "plan.json").unlink(missing_ok=True)
             reach("takedown/run_unplanned")
+            if run.name.removeprefix("run=") not in taken:
+                _salvage(workspace, run, named)
             shutil.rmtree(run)
             yield str(run.relative_to(workspace.root))
         elif not (run / "plan" / "plan.json").is_file():
             shutil.rmtree(run)
+
+
+def _salvage(workspace: Workspace, run: Path, named: frozenset[bytes]) -> None:
+    """Keep the replies of a run that was never taken in; a line that was cut may be any document's, and goes."""
+    lines = (line for path in sorted((run / FOLDER).glob("*/*")) for line in path.read_bytes().splitlines(keepends=True))
+    kept = b"".join(line for line in lines if line.endswith(b"\n") and named.isdisjoint(_ID.findall(line)))
+    if kept:
+        put(workspace.handoff_root / SALVAGED / f"{run.name}.jsonl", kept)
 
 
 def _objects(workspace: Workspace, ids: dict[str, frozenset[str]]) -> Iterator[str]:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
+#: Below the hand-off's root: replies of runs that a takedown has removed before they were taken in.
+SALVAGED = "convert/salvaged"
+
+
 def known_replies(ctx: JobContext, conversion: Conversion, spec: RunSpec) -> DataFrame:
     """Rows of bronze.replies that may answer calls of this conversion, each request once."""
     from pyspark.sql import functions as F
@@ -40,7 +44,8 @@ def _untaken(ctx: JobContext, spec: RunSpec) -> list[str]:
     """Files of replies of runs that no slice of bronze.replies holds; this run's own its workers read."""
     taken = {*ctx.lake.slices(REPLIES), spec.run_id}
     runs = [run for run in sorted(ctx.workspace.handoff_root.glob("convert/run=*")) if run.name.removeprefix("run=") not in taken]
-    return [str(path) for run in runs for path in sorted((run / FOLDER).glob("*/*"))]
+    salvaged = sorted((ctx.workspace.handoff_root / SALVAGED).glob("*.jsonl"))
+    return [str(path) for path in (*salvaged, *(path for run in runs for path in sorted((run / FOLDER).glob("*/*"))))]
 
 
 def to_ask(ctx: JobContext, known: DataFrame, ingest_id: str, audits: DataFrame | None) -> DataFrame:

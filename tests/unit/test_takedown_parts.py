@@ -164,6 +164,24 @@ def test_files_that_hold_rows_or_names_go_and_others_keep_their_bytes(tmp_path):
     assert purge_files(workspace, {"doc_id": frozenset({bad})}) == []
 
 
+def test_what_an_untaken_run_paid_for_other_documents_is_kept_when_it_goes(tmp_path):
+    workspace = Workspace.init(tmp_path / "ws")
+    bad, good = "a" * 32, "c" * 32
+    run = workspace.handoff_root / "convert" / "run=one"
+    for name in ("shards", "plan", "replies/s0"):
+        (run / name).mkdir(parents=True)
+    pq.write_table(pa.table({"doc_id": [good, bad]}), run / "shards" / "s0.parquet")
+    (run / "plan" / "plan.json").write_text("{}")
+    # The last line was cut by a death: it may be anybody's.
+    (run / "replies" / "s0" / "1.jsonl").write_text(f'{{"doc_id":"{bad}"}}\n{{"doc_id":"{good}"}}\n{{"doc_id":"')
+    kept = workspace.handoff_root / "convert" / "salvaged" / "run=one.jsonl"
+    assert purge_files(workspace, {"doc_id": frozenset({bad})}) == ["handoff/convert/run=one"]
+    assert not run.exists()
+    assert kept.read_text() == f'{{"doc_id":"{good}"}}\n'
+    assert purge_files(workspace, {"doc_id": frozenset({good})}) == ["handoff/convert/salvaged/run=one.jsonl"]
+    assert not kept.exists()
+
+
 def test_rows_of_a_parquet_file_by_any_of_the_columns(tmp_path):
     path = tmp_path / "x"
     pq.write_table(pa.table({"doc_id": ["a", "b", None], "prompt_id": ["p", "q", "q"], "n": [1, 2, 3]}), path)
