@@ -12,7 +12,7 @@ from typing import Literal
 
 from schemas.ids import text_hash
 from udfs.probes.number_words import Value, numbers
-from udfs.probes.words import is_spaceless
+from udfs.probes.words import ARABIC_HEADS
 from udfs.text.charclass import WORD, class_table
 from udfs.text.normalise import INVISIBLE, normalise
 from udfs.text.tokens import token_spans
@@ -22,6 +22,7 @@ Match = Literal["exact", "folded", "number"]
 #: A span may have so many times the code points of its answer, and so many more: composed letters, invisible marks, other spellings of a number.
 _TIMES, _MORE = 3, 16
 _GROUP = re.compile(r"\d[.,']\d{3}(?!\d)")
+_LONGEST_HEAD = max(map(len, ARABIC_HEADS))
 #: Longest answer that is looked for in other spellings, and most tokens that spell a number.
 MAX_FOLDED, MAX_NUMBER, MAX_NUMBER_TOKENS = 400, 48, 8
 
@@ -65,16 +66,23 @@ def _is_word(char: str) -> bool:
     return bool(class_table()[ord(char)] == WORD)
 
 
-def _goes_on(text: str, start: int, end: int, *, digits: bool) -> bool:
-    """Whether a number (a word) at a span goes on beyond it: 30 in 308, 500 in 1,500."""
-    if digits and ((start > 1 and _GROUP.match(text[start - 2 : start + 3])) or _GROUP.match(text[end - 1 : end + 4])):
+def in_number(text: str, start: int, end: int) -> bool:
+    """Whether a span is a part of a longer number: 30 in 308, 500 in 1,500."""
+    if (start > 1 and _GROUP.match(text[start - 2 : start + 3])) or _GROUP.match(text[end - 1 : end + 4]):
         return True
-    for inner, outer in ((start, start - 1), (end - 1, end)):
-        if 0 <= outer < len(text):
-            a, b = text[inner], text[outer]
-            if a.isdigit() and b.isdigit() if digits else _is_word(a) and _is_word(b):
-                return True
-    return False
+    return (start > 0 and text[start - 1 : start + 1].isdigit()) or (end < len(text) and text[end - 1 : end + 1].isdigit())
+
+
+def _in_word(text: str, start: int, end: int) -> bool:
+    """Whether a span is a part of a longer word; what Arabic writes before a word and Korean behind it does not count."""
+    if end < len(text) and _is_word(text[end - 1]) and _is_word(text[end]) and not "\uac00" <= text[end - 1] <= "\ud7a3":
+        return True
+    if not start or not (_is_word(text[start]) and _is_word(text[start - 1])):
+        return False
+    begin = start
+    while begin and start - begin < _LONGEST_HEAD and _is_word(text[begin - 1]):
+        begin -= 1
+    return text[begin:start] not in ARABIC_HEADS or (begin > 0 and _is_word(text[begin - 1]))
 
 
 def locate(context: str, answer: str, start: int | None, language: str | None) -> Found:
@@ -87,7 +95,7 @@ def locate(context: str, answer: str, start: int | None, language: str | None) -
         language: whose number words are read.
     """
     places = _places(context, answer)
-    whole = [at for at in places if not _goes_on(context, at, at + len(answer), digits=False)]
+    whole = [at for at in places if not _in_word(context, at, at + len(answer))]
     if start is not None:
         evidence = _at(context, answer, start, language)
         return Found(evidence, len(whole or places), None if evidence or not places else min(places, key=lambda at: (abs(at - start), at)))
@@ -102,7 +110,7 @@ def _places(context: str, answer: str) -> list[int]:
     """Where the answer stands code point by code point, not as a part of a longer number."""
     found, at = [], context.find(answer)
     while at >= 0:
-        if not _goes_on(context, at, at + len(answer), digits=True):
+        if not in_number(context, at, at + len(answer)):
             found.append(at)
         at = context.find(answer, at + len(answer))
     return found
@@ -114,9 +122,9 @@ def _at(context: str, answer: str, start: int, language: str | None) -> Evidence
         return None
     if context.startswith(answer, start):
         end = start + len(answer)
-        if _goes_on(context, start, end, digits=True):
+        if in_number(context, start, end):
             return None
-        return Evidence(start, end, "exact", _goes_on(context, start, end, digits=False))
+        return Evidence(start, end, "exact", _in_word(context, start, end))
     first = context[start]
     if first.isspace() or INVISIBLE.match(first) or unicodedata.combining(first):
         return None
@@ -133,7 +141,7 @@ def _folded_end(context: str, wanted: str, size: int, start: int) -> int | None:
     for end in range(start + max(1, size // _TIMES), min(len(context), start + size * _TIMES + _MORE) + 1):
         said = normalise(context[start:end])
         if said == wanted and not (end < len(context) and unicodedata.combining(context[end])):
-            return None if _goes_on(context, start, end, digits=False) and not is_spaceless(context[end - 1]) else end
+            return None if _in_word(context, start, end) or in_number(context, start, end) else end
         if len(said) > len(wanted) + 4:
             return None
     return None

@@ -22,7 +22,7 @@ _SPANISH = """0 cero|1 uno|2 dos|3 tres|4 cuatro|5 cinco|6 seis|7 siete|8 ocho|9
 26 veintiséis|27 veintisiete|28 veintiocho|29 veintinueve|30 treinta|40 cuarenta|50 cincuenta|60 sesenta|70 setenta|80 ochenta|90 noventa|100 cien ciento
 200 doscientos doscientas|300 trescientos trescientas|400 cuatrocientos cuatrocientas|500 quinientos quinientas|600 seiscientos seiscientas
 700 setecientos setecientas|800 ochocientos ochocientas|900 novecientos novecientas|*1000 mil miles|*1000000 millón millones"""
-_PORTUGUESE = """0 zero|2 dois duas|3 três|4 quatro|5 cinco|6 seis|7 sete|8 oito|9 nove|10 dez|11 onze|12 doze|13 treze|14 catorze quatorze|15 quinze
+_PORTUGUESE = """0 zero|1 um uma|2 dois duas|3 três|4 quatro|5 cinco|6 seis|7 sete|8 oito|9 nove|10 dez|11 onze|12 doze|13 treze|14 catorze quatorze|15 quinze
 16 dezesseis dezasseis|17 dezessete dezassete|18 dezoito|19 dezenove dezanove|20 vinte|30 trinta|40 quarenta|50 cinquenta|60 sessenta|70 setenta|80 oitenta
 90 noventa|100 cem cento|200 duzentos duzentas|300 trezentos trezentas|400 quatrocentos quatrocentas|500 quinhentos quinhentas|600 seiscentos seiscentas
 700 setecentos setecentas|800 oitocentos oitocentas|900 novecentos novecentas|*1000 mil|*1000000 milhão milhões|*1000000000 bilhão bilhões"""
@@ -91,7 +91,7 @@ AMBIGUOUS: dict[str, frozenset[str]] = {
     "en": frozenset({"one"}), "es": frozenset({"uno"}), "el": frozenset({"ένας", "ένα", "έναν", "ενός"}), "tr": frozenset({"bir", "on"}),
     "vi": frozenset({"một", "năm", "không", "ba", "tư", "chín"}), "hi": frozenset({"एक", "दो"}), "ru": frozenset({"один", "одна", "одно", "одного", "одной"}),
     "zh": frozenset({"一"}), "ja": frozenset({"一"}), "th": frozenset({"หนึ่ง", "สี่", "ยี่"}), "ko": frozenset({"한", "두", "세", "네", "공", "영", "이", "일", "사", "오", "구"}),
-    "ar": frozenset({"واحد", "واحدة"}), "de": frozenset({"acht"}), "ro": frozenset({"nouă"}), "fr": frozenset({"neuf"}), "it": frozenset({"sei"}),
+    "ar": frozenset({"واحد", "واحدة"}), "de": frozenset({"acht"}), "ro": frozenset({"nouă"}), "fr": frozenset({"neuf"}), "pt": frozenset({"um", "uma"}), "it": frozenset({"sei"}),
 }  # fmt: skip
 #: Words that are added to another number only behind a joiner: Vietnamese *hai mươi năm* is twenty years, 25 is *hai mươi lăm*.
 APART: dict[str, frozenset[str]] = {"vi": frozenset({"năm"})}

@@ -22,6 +22,10 @@ _MAX_DIGITS = 40
 Value = int | Fraction
 
 
+#: What one is within a compound, where alone it is an article; and the article that Arabic writes onto a number.
+_ONE_WITHIN, _ARABIC_ARTICLE = {"de": "ein", "nl": "een"}, "ال"
+
+
 @dataclass(frozen=True, slots=True)
 class Stated:
     """A number that a text states.
@@ -96,10 +100,12 @@ class _Lexicon:
         """A word written together, as its parts: *dreihundertundacht*, *وعشرون*."""
         if word in self.single:
             return [self.single[word]]
+        if self.language == "ar" and word.startswith(_ARABIC_ARTICLE):
+            return self._split(word.removeprefix(_ARABIC_ARTICLE))
         for end in range(min(len(word) - 1, 14), 0, -1):
             head: _Word | str | None = self.single.get(word[:end])
             head = word[:end] if head is None and word[:end] in self.joiners else head
-            if head is None and self.language == "de" and word[:end] == "ein":
+            if head is None and word[:end] == _ONE_WITHIN.get(self.language):
                 head = _Word(1, scale=False, ambiguous=False, apart=False)
             if head is not None and (tail := self._split(word[end:])) is not None:
                 return [head, *tail]
@@ -272,5 +278,5 @@ def _values(run: list[tuple[_Word, bool]], lexicon: _Lexicon) -> Iterator[Stated
             done.append(_Sum(word, lexicon.language))
     for number, following in zip(done, [*done[1:], None], strict=True):
         yield Stated((number.value,), in_words=True, ambiguous=number.ambiguous and len(done) == 1)
-        if following is not None and 10 <= number.value < 100 and 0 < following.value < 100:
+        if lexicon.language == "en" and following is not None and 10 <= number.value < 100 and 10 <= following.value < 100:
             yield Stated((number.value * 100 + following.value,), in_words=True)  # nineteen forty-five

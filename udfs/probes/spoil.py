@@ -11,7 +11,7 @@ from typing import Any
 
 from schemas.ids import seed_from, text_hash
 from udfs.probes.contracts import infer_type
-from udfs.probes.evidence import value_of
+from udfs.probes.evidence import in_number, value_of
 from udfs.probes.number_words import numbers
 from udfs.probes.spelling import spell
 from udfs.text.charclass import SPACELESS
@@ -147,6 +147,8 @@ def answer_swapped(row: Row) -> dict[str, Any] | None:
     for at in range(len(spans) - size + 1):
         begin, end = spans[at][0], spans[at + size - 1][1]
         other = context[begin:end]
+        if in_number(context, begin, end):  # of a script whose digits are tokens
+            continue
         alike = other[:1].isupper() == first.isupper() and other[:1].isdigit() == first.isdigit() and infer_type(other) == kind
         if alike and normalise(other) not in normalise(answer) and normalise(answer) not in normalise(other):
             found.append((begin, other))

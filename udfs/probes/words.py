@@ -22,7 +22,7 @@ _LETTERS = {
     0x0649: "\u064a", 0x0629: "\u0647", 0x0640: None,
 }  # fmt: skip
 #: Proclitics (conjunction, preposition, article) and enclitics that Arabic writes as part of the word, longest first.
-_ARABIC_HEADS = ("وبال", "وال", "بال", "كال", "فال", "ولل", "لل", "ال", "و", "ف", "ب", "ك", "ل")
+ARABIC_HEADS = ("وبال", "وال", "بال", "كال", "فال", "ولل", "لل", "ال", "و", "ف", "ب", "ك", "ل")
 _ARABIC_TAILS = ("هما", "تها", "ات", "ون", "ين", "ان", "ها", "هم", "نا", "وا", "ه", "ي", "ا")
 #: Shortest stem, and shortest root of an Arabic word, that is compared.
 MIN_STEM, MIN_ROOT = 4, 3
@@ -94,13 +94,13 @@ def find_words(wanted: tuple[str, ...], within: tuple[str, ...]) -> list[int]:
 @lru_cache(maxsize=32768)
 def _arabic_root(word: str) -> str:
     """An Arabic word without what is written onto it; at least ``MIN_ROOT`` letters stay."""
-    for head in _ARABIC_HEADS:
+    for head in ARABIC_HEADS:
         if word.startswith(head) and len(word) - len(head) >= MIN_ROOT:
             word = word[len(head) :]
             break
-    for tail in _ARABIC_TAILS:
-        if word.endswith(tail) and len(word) - len(tail) >= MIN_ROOT:
-            return word[: -len(tail)]
+    for _ in range(2):
+        tail = next((tail for tail in _ARABIC_TAILS if word.endswith(tail) and len(word) - len(tail) >= MIN_ROOT), "")
+        word = word[: len(word) - len(tail)]
     return word
 
 
