@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from udfs.conversion.ask import FAILED, Ask, Reply, State
 from udfs.conversion.prompts import again
@@ -16,8 +15,7 @@ MALFORMED, NO_REPLY, NOT_ASKED = "reply:malformed", "reply:none", "budget"
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome(Generic[_T]):
+class Outcome(NamedTuple, Generic[_T]):
     """What came of one call: a value that could be read, or how it ended."""
 
     value: _T | None

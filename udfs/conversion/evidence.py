@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from schemas.contract import AnswerContract
 from udfs.conversion.arithmetic import ArithmeticRefusedError, Computed, evaluate, quoted_numbers, spelled_numbers
@@ -29,8 +29,7 @@ class EvidenceRefusedError(ValueError):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(NamedTuple):
     """Where the answer is proved, in code points of the passage.
 
     Attributes:

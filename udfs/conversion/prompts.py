@@ -26,7 +26,11 @@ class Stages:
         self.recipe = recipe
         self.templates: Mapping[str, Template] = {stage: load(name) for stage, name in TEMPLATES.items()}
         self.labels = {stage: template.label for stage, template in self.templates.items()}
-        self._schemas = schemas_of(recipe)
+        schemas = schemas_of(recipe)
+        drawn = {stage: recipe.sampling(stage) for stage in TEMPLATES}
+        self._drawn = {
+            stage: (self.templates[stage], schemas[stage], drawn[stage].max_tokens, drawn[stage].temperature) for stage in TEMPLATES
+        }
         self._domains = ", ".join(recipe.domains)
 
     def ask(
@@ -39,10 +43,8 @@ class Stages:
         persona: str | None = None,
     ) -> Ask:
         """The first call of a stage."""
-        sampling = self.recipe.sampling(stage)
-        return Ask(
-            stage, ordinal, 0, self.templates[stage], {**values, "reminder": ""}, self._schemas[stage], sampling.max_tokens, sampling.temperature, domain, persona
-        )  # fmt: skip
+        template, schema, max_tokens, temperature = self._drawn[stage]
+        return Ask(stage, ordinal, 0, template, {**values, "reminder": ""}, schema, max_tokens, temperature, domain, persona)
 
     def filter(self, shown: str) -> Ask:
         """Is the text worth converting? ``shown`` is quoted."""

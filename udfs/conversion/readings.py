@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from udfs.conversion.escapes import has_controls, restored
 from udfs.conversion.fewshots import FIELDS
@@ -46,8 +46,7 @@ class Identified:
     personas: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Generated:
+class Generated(NamedTuple):
     """A question as it was generated.
 
     ``declined`` says that the generator found none to ask. ``aliases`` are without repetitions; ``computation`` is None where the answer is

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
+from typing import NamedTuple
 
 #: A cut looks for a border within this share of the passage.
 _SLACK = 8
@@ -12,8 +12,7 @@ _BORDERS = ("\n\n", "\r\n\r\n", "\n", " ")
 _SPACES = " \t\r\n\f\v\u00a0\u3000"
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """A stretch of a document: its text, and the code point offset at which it begins there."""
 
     text: str
