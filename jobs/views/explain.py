@@ -24,6 +24,8 @@ Direction = Literal["source", "here", "reached"]
 #: Rows of one table that a chain follows, and rows that are returned for people.
 FOLLOWED = 2000
 SHOWN = 10
+#: Code points of the document shown before and after the evidence.
+AROUND = 160
 _PREFIX = re.compile(rf"[0-9a-f]{{8,{ID_DIGITS}}}")
 
 
@@ -153,7 +155,7 @@ class _Chain:
         added = []
         for condition in conditions:
             sql = (
-                f"SELECT {', '.join(columns_of(station))} FROM {alias(station.table)} WHERE {condition} "
+                f"SELECT {self._reader.named(station.table, columns_of(station))} FROM {alias(station.table)} WHERE {condition} "
                 f"ORDER BY {', '.join(station.table.key)} LIMIT {FOLLOWED + 1}"
             )
             for row in self._reader.select(sql, station.table):
@@ -195,6 +197,22 @@ class _Chain:
             span = text[whole["evidence_start"] : whole["evidence_end"]] if text is not None else None
             row["evidence_text"] = span
             row["evidence_holds"] = span is not None and text_hash(span) == whole["evidence_hash"]
+            row["evidence_marked"] = None if text is None else _marked(text, whole)
+
+
+def _marked(text: str, row: dict[str, Any]) -> list[tuple[str, str]]:
+    """The document around the evidence, in pieces with what each is: context, evidence, or the answer within it."""
+    start, end = row["evidence_start"], row["evidence_end"]
+    inside = start <= row["answer_start"] <= row["answer_end"] <= end
+    answer = (row["answer_start"], row["answer_end"]) if inside else (end, end)
+    cuts = [
+        (max(0, start - AROUND), start, "context"),
+        (start, answer[0], "evidence"),
+        (*answer, "answer"),
+        (answer[1], end, "evidence"),
+        (end, end + AROUND, "context"),
+    ]
+    return [(kind, text[begin:stop]) for begin, stop, kind in cuts if text[begin:stop]]
 
 
 def _conditions(link: Link, rows: list[dict[str, Any]], *, upwards: bool) -> list[str]:

@@ -179,7 +179,12 @@ _COMES = {
 
 
 def _convert(reader: LakeReader, ingests: list[str]) -> list[Sum]:
-    """Kept documents = outcomes of the first stage; each later stage's outcomes = what the stage before it let pass."""
+    """Kept documents = outcomes of the first stage; each later stage's outcomes = what the stage before it let pass.
+
+    A lake of before there were stages says nothing of them until it is migrated.
+    """
+    if reader.delta(CONVERSIONS) is None:
+        return []
     sql = f"SELECT ingest_id, count(*) AS n FROM {alias(SILVER_DOCUMENTS)} GROUP BY ingest_id"
     documents = {row["ingest_id"]: row["n"] for row in reader.select(sql, SILVER_DOCUMENTS)}
     done = {row["ingest_id"] for row in reader.select(f"SELECT DISTINCT ingest_id FROM {alias(QA)}", QA)}

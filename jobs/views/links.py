@@ -162,5 +162,5 @@ def columns_of(station: Station) -> list[str]:
     """What must be read of a station: its key, what is shown, and every column that a link follows."""
     followed = [child for link in LINKS if link.child is station.table for child, _ in link.on]
     followed += [parent for link in LINKS if link.parent is station.table for _, parent in link.on]
-    extra = ["doc_id"] if station.table is QA else []
+    extra = ["doc_id", "answer_start", "answer_end"] if station.table is QA else []
     return list(dict.fromkeys([*station.table.key, *station.shown, *followed, *extra]))

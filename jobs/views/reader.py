@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -57,6 +58,12 @@ class LakeReader:
             if delta is not None:
                 self._builder.register(alias(table), delta)
         return self._open[table.name]
+
+    def named(self, table: Table, columns: Iterable[str]) -> str:
+        """A list for SELECT; what an older lake's table lacks is null."""
+        delta = self.delta(table)
+        held = set() if delta is None else {field.name for field in delta.schema().fields}
+        return ", ".join(name if name in held or not held else f"CAST(NULL AS varchar) AS {name}" for name in columns)
 
     def select(self, sql: str, *tables: Table) -> list[dict[str, Any]]:
         """Rows of a query over ``tables``, which it names by :func:`alias`; none where one of them does not exist."""

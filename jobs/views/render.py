@@ -116,11 +116,32 @@ def _section(section: Section) -> Iterable[RenderableType]:
         key = ", ".join(f"{name} {_cell(row[name])}" for name in section.key)
         yield Text("  " + key, style="cyan")
         if "evidence_text" in row:
-            holds = "its hash holds" if row["evidence_holds"] else "ITS HASH DOES NOT HOLD"
-            yield Text(f"      “{_cell(row['evidence_text'])}”  ({holds})", style="" if row["evidence_holds"] else "bold red")
+            yield _evidence(row)
         for name, value in row.items():
-            if name not in section.key and name not in {"evidence_text", "evidence_holds"} and value not in (None, "", []):
+            if (
+                name not in section.key
+                and name not in {"evidence_text", "evidence_holds", "evidence_marked"}
+                and value not in (None, "", [])
+            ):
                 yield Text(f"      {name}: {_cell(value)}")
+
+
+def _evidence(row: dict[str, Any]) -> Text:
+    """The span of evidence within its document, the answer within the span; marked by signs as well, for where there are no colours."""
+    holds = "its hash holds" if row["evidence_holds"] else "ITS HASH DOES NOT HOLD"
+    shown = Text("      ")
+    pieces = row["evidence_marked"] or [("evidence", row["evidence_text"])]
+    first, last = (
+        next((at for at in order if pieces[at][0] != "context"), None) for order in (range(len(pieces)), range(len(pieces) - 1, -1, -1))
+    )
+    for at, (kind, piece) in enumerate(pieces):
+        text = f"[{_cell(piece)}]" if kind == "answer" else _cell(piece)
+        shown.append(("“" if at == first else "") + text + ("”" if at == last else ""), style=_MARKS[kind])
+    return shown.append(f"  ({holds})", style="" if row["evidence_holds"] else "bold red")
+
+
+#: Styles of the pieces of a document around its evidence.
+_MARKS = {"context": "dim", "evidence": "yellow", "answer": "bold reverse"}
 
 
 def _grid(title: str, heads: tuple[str, ...], rows: Iterable[tuple[str, ...]], right: tuple[int, ...] = ()) -> Grid:

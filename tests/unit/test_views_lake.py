@@ -122,7 +122,7 @@ def fill(workspace):
     qa = [
         row(
             "silver.qa", qa_id=q, ingest_id=I1, doc_id=D1, request_hash=R2, kind="param_default", question="What is the default of errors?", answer="'strict'",
-            evidence_start=SPAN[0], evidence_end=SPAN[1], evidence_hash=text_hash(TEXT[slice(*SPAN)]) if q == Q1 else "wrong",
+            evidence_start=SPAN[0], evidence_end=SPAN[1], answer_start=SPAN[1] - 9, answer_end=SPAN[1] - 1, evidence_hash=text_hash(TEXT[slice(*SPAN)]) if q == Q1 else "wrong",
         )
         for q in (Q1, Q2)
     ]  # fmt: skip
@@ -403,7 +403,8 @@ class TestExplain:
         assert rows[Q1]["evidence_text"] == TEXT[slice(*SPAN)] == "The default of errors is 'strict'."
         assert (rows[Q1]["evidence_holds"], rows[Q2]["evidence_holds"]) == (True, False)
         text = printed(render_explanation(explanation))
-        assert "“The default of errors is 'strict'.”  (its hash holds)" in text
+        # The span within its document, and the answer within the span where it has one; control characters are shown, not sent.
+        assert "\\x1b[31mcodecs\\u202e. “The default of errors is ['strict'].” End.  (its hash holds)" in text
         assert "ITS HASH DOES NOT HOLD" in text
         assert "[bold]What?[/bold]" in text  # the lake's text is no markup
 
