@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+
+def wrong_fields(error: ValidationError, whole: str) -> str:
+    """Every field that a model refused, with why.
+
+    Args:
+        error: of pydantic.
+        whole: what to call the value where no field of it is at fault.
+    """
+    return "; ".join(f"{'.'.join(map(str, part['loc'])) or whole}: {part['msg']}" for part in error.errors())
 
 
 class VerilakeError(Exception):

@@ -8,6 +8,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gpu_workers.errors import RefusedRunError
+from schemas.errors import wrong_fields
 
 
 class EngineOptions(BaseModel):
@@ -36,5 +37,5 @@ def read_options(kind: type[Options], engine: str, given: Mapping[str, object]) 
     try:
         return kind.model_validate(dict(given))
     except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'options'}: {e['msg']}" for e in error.errors())
+        wrong = wrong_fields(error, "options")
         raise RefusedRunError(f"engine {engine}: {wrong}. It has the options {', '.join(kind.model_fields)}.") from None

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from schemas.errors import VerilakeError
+from schemas.errors import VerilakeError, wrong_fields
 from schemas.ids import canonical_json
 from udfs.conversion.ask import Ask, Chain, Conversion, StageState, State
 from udfs.conversion.asking import PASSED, asked
@@ -23,8 +23,7 @@ class AuditItemError(VerilakeError):
     @classmethod
     def from_invalid(cls, error: ValidationError) -> AuditItemError:
         """Every field that is wrong."""
-        wrong = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'item'}: {e['msg']}" for e in error.errors())
-        return cls(f"audit item: {wrong}. An item has {', '.join(AuditItem.model_fields)}.")
+        return cls(f"audit item: {wrong_fields(error, 'item')}. An item has {', '.join(AuditItem.model_fields)}.")
 
 
 class AuditItem(BaseModel):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from schemas.errors import VerilakeError
+from schemas.errors import VerilakeError, wrong_fields
 from schemas.ids import content_id
 from udfs.conversion.fewshots import fewshots_hash
 from udfs.prompts.templates import load
@@ -39,9 +39,8 @@ class RecipeError(VerilakeError):
 
     @classmethod
     def from_invalid(cls, error: ValidationError) -> RecipeError:
-        """Every field that is wrong, with what was given."""
-        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']} (got {e['input']!r:.80})" for e in error.errors())
-        return cls(f"conversion settings: {wrong}.")
+        """Every field that is wrong."""
+        return cls(f"conversion settings: {wrong_fields(error, 'settings')}.")
 
 
 @lru_cache(maxsize=1)

@@ -9,6 +9,7 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from schemas.contract import AnswerContract, AnswerType, FormatRule
+from schemas.errors import wrong_fields
 from udfs.grading.choices import same_option
 from udfs.grading.dates import parse_date
 from udfs.grading.numbers import parse_quantity
@@ -128,8 +129,7 @@ def made(fields: dict[str, Any]) -> AnswerContract:
     try:
         return AnswerContract.model_validate(fields)
     except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, part['loc']))}: {part['msg']}" for part in error.errors())
-        raise RecordError("bad_value", f"no answer contract: {wrong}"[:300]) from error
+        raise RecordError("bad_value", f"no answer contract: {wrong_fields(error, 'contract')}"[:300]) from error
 
 
 def _narrowest(gold: str) -> str:
