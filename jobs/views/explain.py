@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from jobs.views.contrast import Contrast, contrasts
 from jobs.views.funnel import Sum, read_funnel
 from jobs.views.links import INGEST_COLUMN, LINKS, STATION_OF, STATIONS, Link, Station, columns_of
 from jobs.views.reader import LakeReader, alias, literal
@@ -14,6 +15,7 @@ from jobs.workspace import Workspace
 from schemas.bronze.documents import DOCUMENTS
 from schemas.bronze.rejects import REJECTS
 from schemas.errors import UnknownIdError, VerilakeError
+from schemas.gold.tasks import TASKS
 from schemas.ids import ID_DIGITS, text_hash
 from schemas.silver.documents import DOCUMENTS as SILVER_DOCUMENTS
 from schemas.silver.qa import QA
@@ -56,12 +58,16 @@ class Section:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The chain of one id, in the order of the way of the data; ``sums`` for an ingest, whose documents are too many to follow."""
+    """The chain of one id, in the order of the way of the data; ``sums`` for an ingest, whose documents are too many to follow.
+
+    ``contrasts``: open against closed book, of the first ``SHOWN`` tasks of the chain.
+    """
 
     ident: str
     found_in: tuple[str, ...]
     sections: list[Section]
     sums: list[Sum] = field(default_factory=list)
+    contrasts: list[Contrast] = field(default_factory=list)
 
 
 def explain(workspace: Workspace, ident: str, *, shown: int = SHOWN) -> Explanation:
@@ -95,7 +101,9 @@ def explain(workspace: Workspace, ident: str, *, shown: int = SHOWN) -> Explanat
     for table, column, _ in hits:
         chain.start(table, column, exact)
     chain.walk()
-    return Explanation(exact, found_in, chain.sections(shown))
+    sections = chain.sections(shown)
+    tasks = [row["task_id"] for section in sections if section.table == TASKS.name for row in section.rows]
+    return Explanation(exact, found_in, sections, contrasts=contrasts(reader, tasks))
 
 
 def _find(reader: LakeReader, wanted: str) -> list[tuple[Table, str, str]]:

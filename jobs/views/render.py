@@ -13,6 +13,7 @@ from rich.text import Text
 from jobs.views.explain import Explanation, Section
 from jobs.views.funnel import WAITING, Funnel, Sum
 from jobs.views.query import QueryResult, TableInfo
+from jobs.views.render_probes import contrast_line, probe_lines
 from jobs.views.status import Status
 from jobs.views.visible import visible
 
@@ -77,6 +78,9 @@ def render_explanation(explanation: Explanation) -> RenderableType:
     """The chain, station by station."""
     parts: list[RenderableType] = [Text(f"{explanation.ident}  ({', '.join(explanation.found_in)})", style="bold")]
     parts += [part for section in explanation.sections for part in _section(section)]
+    if explanation.contrasts:
+        parts.append(Text("\nwith and without its passage", style="bold"))
+        parts += [Text(f"  {contrast.task_id} {visible(contrast_line(contrast), _CELL)}") for contrast in explanation.contrasts]
     if explanation.sums:
         parts.append(render_funnel(Funnel(explanation.sums)))
     return Group(*parts)
@@ -117,10 +121,11 @@ def _section(section: Section) -> Iterable[RenderableType]:
         yield Text("  " + key, style="cyan")
         if "evidence_text" in row:
             yield _evidence(row)
+        yield from (Text(f"      {visible(line, _CELL)}") for line in probe_lines(row.get("probes") or "{}"))
         for name, value in row.items():
             if (
                 name not in section.key
-                and name not in {"evidence_text", "evidence_holds", "evidence_marked"}
+                and name not in {"evidence_text", "evidence_holds", "evidence_marked", "probes"}
                 and value not in (None, "", [])
             ):
                 yield Text(f"      {name}: {_cell(value)}")

@@ -57,7 +57,10 @@ def _contract(value: dict[str, Any]) -> str:
     if "tests" in value:
         return f"{value['tests']} tests; " + ("; ".join(value["problems"]) or "its reference passes, programs that know nothing do not")
     right, wrong = value["right"], value["near_misses"]
-    refused, accepted = (value.get(count, int(value[first] is not None)) for count, first in (("right_refused", "refused"), ("near_misses_accepted", "accepted")))
+    refused, accepted = (
+        value.get(count, int(value[first] is not None))
+        for count, first in (("right_refused", "refused"), ("near_misses_accepted", "accepted"))
+    )
     said = f"{right - refused} of {right} right answers accepted, {wrong - accepted} of {wrong} near misses refused"
     said += f"; refuses {value['refused']!r}" if refused else ""
     said += f"; accepts {value['accepted']!r}" if accepted else ""
