@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import pyarrow as pa
 import pytest
@@ -10,13 +11,13 @@ import pytest
 from gpu_workers.environments.environment import ToolCall
 from gpu_workers.environments.python_tests import PythonTestsSetting
 from gpu_workers.environments.python_tool import PythonTool
-from gpu_workers.environments.registry import build_environment
+from gpu_workers.environments.registry import SANDBOXED, build_environment
 from gpu_workers.environments.session import SessionSetting
 from gpu_workers.programs.agent import sandbox_for
 from jobs.config import load_config
 from jobs.handoff.spark_launcher import _profile
 from schemas.code import CodeContract
-from schemas.conf_rounds import AgentLimits
+from schemas.conf_rounds import AgentLimits, EnvironmentName
 from schemas.contract import AnswerContract
 from tests.coding_tasks import sandbox_or_skip
 from udfs.agents.public import MOST_TESTS
@@ -141,8 +142,9 @@ def test_more_tests_than_an_environment_takes_are_counted():
     PythonTestsSetting.model_validate(json.loads(placed.setting))
 
 
-def test_limits_are_those_of_an_environment():
+def test_names_and_limits_are_those_of_the_environments():
     assert set(AgentLimits.model_fields) == set(SessionSetting.model_fields["limits"].annotation.model_fields)
+    assert set(get_args(EnvironmentName)) == {*SANDBOXED, "question_answering"}
     held = build_environment("question_answering", setting_of("question_answering", "{}", LIMITS).setting, None)
     assert held.tools == ()
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from schemas.conf_rounds import JudgementKind
 from schemas.ids import content_id, seed_from, uniform_from
-from udfs.judging.prompts import Kind, template_of
+from udfs.judging.prompts import template_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Asking:
     """
 
     round: int
-    kind: Kind
+    kind: JudgementKind
     judge: str
     seed: int
     share: float

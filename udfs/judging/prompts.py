@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from udfs.prompts.passages import quote
 from udfs.prompts.templates import Template, load
-
-Kind = Literal["pairwise", "pointwise"]
 
 #: Template of each kind of judgement.
 TEMPLATES: dict[str, str] = {"pairwise": "judge_pairwise", "pointwise": "judge_pointwise"}
