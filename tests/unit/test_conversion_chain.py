@@ -139,6 +139,16 @@ def test_another_number_of_replies_than_calls_is_refused():
         chain.send([filtered(), filtered()])
 
 
+def test_the_checker_sees_all_that_would_count_as_right_and_nobody_s_reasons():
+    """Aliases and unit are part of what it judges; quotes, computation and reader are not shown to it."""
+    named = generated(aliases=["J. B. Strauss", "Joseph Strauss"])
+    conversion, asks = run(script(named, longer(aliases=["712"])))
+    shown = [ask.values["answer"].split("\n", 1)[1].rsplit("\n", 1)[0] for ask in asks if ask.stage == "check"]
+    assert shown == ["Joseph Strauss\n(as right counts also: J. B. Strauss)", "711 metres"]
+    assert json.loads(conversion.items[1]["contract"])["aliases"] == []
+    assert all("1,991 - 1,280" not in ask.messages()[1]["content"] and "reader 1" not in ask.messages()[1]["content"] for ask in asks[-2:])
+
+
 def test_an_unchecked_candidate_never_passes():
     for reply, reason in ((FAILED, "check_failed"), (UNASKED, "check_unasked"), (checked(grounded=False), "not_grounded")):
         conversion, _ = run(script(generated(), checks=(reply,)))

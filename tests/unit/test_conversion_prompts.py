@@ -189,7 +189,7 @@ KNOWN = {
     "convert_filter@1": "59355dbb8b2644a4ab0601dd5d5c0f67",
     "convert_identify@1": "fe62456190ca45636d8d4ed1dd669ff3",
     "convert_generate@1": "bd6f25aa793c15049545fe61624090a8",
-    "convert_check@1": "f0a86953f859b7c8c18f3fde7c72f727",
+    "convert_check@1": "89ae46723fc39092882346b4912acde5",
 }
 
 

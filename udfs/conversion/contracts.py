@@ -99,7 +99,7 @@ def contract_of(made: Generated, *, tolerance: Fraction = Fraction(0)) -> Answer
     - date: as precise as the answer is.
     - list: items in their order, or in any.
     - expression: mathematics, compared as such.
-    - text: with its aliases.
+    - text: with its aliases. Those of numbers, dates and lists are left out: their graders know other spellings, and a list of them is none.
 
     Args:
         made: question and answer of the generator.
