@@ -13,10 +13,12 @@ from udfs.grading.maths import TYPES
 from udfs.grading.numbers import parse_gold
 from udfs.grading.texts import is_code_like
 
+_QUOTES = str.maketrans(dict.fromkeys("'\"\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb", " "))
+
 
 def _core(text: str) -> str:
     """Letters, digits and signs that carry meaning, for telling a near miss from a re-spelling without asking the grader."""
-    words = [w for w in text.casefold().replace("'", " ").replace('"', " ").split() if w not in ("the", "a", "an")]
+    words = [w for w in text.casefold().translate(_QUOTES).split() if w not in ("the", "a", "an")]
     return " ".join(w.strip(".,;:!?`()[]{}*") or w for w in words)
 
 

@@ -72,9 +72,12 @@ def rewritings(contract: AnswerContract) -> tuple[str, ...]:
     elif contract.type in TYPES:  # case carries meaning
         made += [f"\\boxed{{{gold}}}", f"${gold}$."]
     else:
-        made.append(f"`{gold}`")
+        if gold[-1:] not in ".,":  # punctuation after code, none of it within
+            made.append(f"`{gold}`")
         if not is_code_like(gold):
-            made += [gold.upper(), gold.lower(), f"\u201c{gold}\u201d"]
+            # Capitals of a Turkish dotless i are those of another letter: no rewriting where folding does not lead back.
+            made += [text for text in (gold.upper(), gold.lower()) if text.casefold() == gold.casefold()]
+            made.append(f"\u201c{gold}\u201d")
     return tuple(dict.fromkeys(made))
 
 
@@ -92,7 +95,8 @@ def paraphrases(contract: AnswerContract) -> tuple[str, ...]:
     """
     gold = contract.gold
     marks = () if "\n" in gold or "`" in gold or "*" in gold else _AROUND
-    made = [around.replace("{}", gold) for around in marks]
+    open_end = gold[-1:] not in ",;:"
+    made = [around.replace("{}", gold) for around in marks if open_end or not around.endswith("{}.")]
     made.append(json.dumps({"answer": gold}, ensure_ascii=False))
     if contract.type == "number":
         made += _numbers(contract)
@@ -103,7 +107,11 @@ def paraphrases(contract: AnswerContract) -> tuple[str, ...]:
     elif contract.type in TYPES:
         made += _formulas(contract)
     else:
-        made += [f"{gold}.", gold.replace(" ", "\u00a0"), gold.replace("'", "\u2019") if not is_code_like(gold) else gold]
+        made += [
+            f"{gold}." if open_end else gold,
+            gold.replace(" ", "\u00a0"),
+            gold.replace("'", "\u2019") if not is_code_like(gold) else gold,
+        ]
     known = set(rewritings(contract))
     return tuple(text for text in dict.fromkeys(made) if text not in known)
 
