@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
-from jobs.views.contrast import Contrast, Rate
+from jobs.views.contrast import Contrast, Rate, contrasts
+from jobs.views.reader import LakeReader
 from jobs.views.render_probes import contrast_line, probe_lines
+from jobs.workspace import Workspace
 from schemas.ids import canonical_json
+from schemas.silver.task_stats import TASK_STATS
+from tests.lake_rows import filled
 
 TRIED = {"right": 21, "right_refused": 1, "refused": "12 km", "near_misses": 8, "near_misses_accepted": 0, "accepted": None}
 
@@ -72,3 +78,25 @@ def test_a_contrast_is_a_line_with_intervals():
         "reader-1: open book 8 of 8 (0.68 to 1.00), closed book 0 of 8 (0.00 to 0.32), gap +1.00 (the passage helps)"
     )
     assert contrast_line(Contrast("t1", "p", Rate(0, 0), Rate(1, 2))) == "p: open book not sampled, closed book 1 of 2 (0.09 to 0.91)"
+
+
+def stat(task, policy, mode, k, n, number):
+    return filled(
+        TASK_STATS, prompt_id=f"{task}-{mode}", task_id=task, policy_id=policy, context_mode=mode, k=k, n=n + 1, n_valid=n, round=number
+    )
+
+
+def test_rates_are_summed_over_rounds_by_task_and_policy(tmp_path):
+    workspace = Workspace.init(tmp_path / "ws")
+    rows = [
+        stat("t1", "p1", "open_book", 3, 4, 1), stat("t1", "p1", "open_book", 4, 4, 2), stat("t1", "p1", "closed_book", 1, 8, 1),
+        stat("t1", "p1", "choice", 8, 8, 1),  # can be guessed: neither
+        stat("t1", "p2", "closed_book", 2, 8, 3), stat("t2", "p1", "choice", 8, 8, 1), stat("t3", "p1", "open_book", 1, 1, 1),
+    ]  # fmt: skip
+    write_deltalake(str(workspace.lake_root / TASK_STATS.path), pa.Table.from_pylist(rows, schema=TASK_STATS.schema))
+    reader = LakeReader.open(workspace)
+    assert contrasts(reader, ["t2", "t1"]) == [
+        Contrast("t1", "p1", Rate(7, 8), Rate(1, 8)),
+        Contrast("t1", "p2", Rate(0, 0), Rate(2, 8)),
+    ]
+    assert contrasts(reader, []) == []
