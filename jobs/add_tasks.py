@@ -144,7 +144,7 @@ def _write(ctx: JobContext, job: JobRun, origin: Origin, rows: Rows) -> None:
     job.write(DOCUMENT_PROFILES, lambda: profiles(ctx, job))
     job.write(DOCUMENT_VERDICTS, lambda: verdicts(ctx, job))
     held = job.write(DOCUMENTS, lambda: kept(job, origin.split)).rows
-    asked = job.write(QA, lambda: candidates(ctx, job, pa.Table.from_pylist(rows.candidates, schema=QA.schema))).rows
+    asked = job.write(QA, lambda: candidates(ctx, job, pa.Table.from_pylist(list(rows.candidates.values()), schema=QA.schema))).rows
     job.write(CONVERSIONS, lambda: conversions(job))
     again = refused - rows.refused.total()
     counts = dict(rows.refused) | ({"duplicate_record": again} if again else {})

@@ -204,10 +204,15 @@ def test_personal_data_of_a_conversation_is_stored_nowhere(tmp_path):
     path.write_text(json.dumps(talk) + "\n" + json.dumps({"note": address}) + f'\n{{"broken": "{address}\n', "utf-8")
     rows = rows_of(path, "conversations")
     assert address not in repr((rows.items, rows.candidates, rows.benchmark))
-    assert rows.candidates[0]["filter_reason"] is None
-    assert "[EMAIL]. What is 8 + 9?" in rows.candidates[0]["question"]
-    assert "16" not in rows.candidates[0]["question"]  # the reply that failed
+    assert candidate_of(rows)["filter_reason"] is None
+    assert "[EMAIL]. What is 8 + 9?" in candidate_of(rows)["question"]
+    assert "16" not in candidate_of(rows)["question"]  # the reply that failed
     assert rows.refused == {"no_text": 1, "not_json": 1}
+
+
+def candidate_of(rows):
+    (candidate,) = rows.candidates.values()
+    return candidate
 
 
 def rows_of(path, adapter):
@@ -234,6 +239,10 @@ def test_files_are_told_apart_by_content_and_every_line_is_accounted_for(tmp_pat
         ]
         assert [row["uri"] for row in rows.items if row["uri"]] == [f"{path.name}#L1", "set:9"]
     assert [(row["uri"], row["licence"]) for row in rows_of(table, "gsm8k").items] == [("c#row0", "MIT")]
+    plain.write_text((json.dumps(good | {"id": 9}) + "\n") * 2 + json.dumps(good), "utf-8")
+    rows = rows_of(plain, "gsm8k")
+    # A record that repeats another is one document, whose first record counts; the set has it twice.
+    assert (len(rows.items), len({row["doc_id"] for row in rows.items}), len(rows.candidates), len(rows.benchmark)) == (3, 2, 2, 3)
     (tmp_path / "d").write_bytes(b"PAR1 is not enough")
     assert [type(found) for found in read_records(tmp_path / "d", 100)] == [Reject]
 
@@ -254,4 +263,4 @@ def test_admission_takes_what_the_adapters_make(name, tmp_path):
     path.write_text(json.dumps(record) + "\n", "utf-8")
     rows = rows_of(path, adapter)
     text = rows.items[0]["text"]
-    assert check_item(rows.candidates[0], Window(text, 0, len(text)), max_near_misses=8).reason is None
+    assert check_item(candidate_of(rows), Window(text, 0, len(text)), max_near_misses=8).reason is None

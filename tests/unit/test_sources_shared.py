@@ -32,8 +32,8 @@ def candidates(shared_data, name):
     path = shared_data / file
     rows = rows_of_records(read_records(path, conf.max_document_bytes), path.name, made_by, origin, conf)
     assert (rows.refused, len(rows.candidates), len(rows.benchmark)) == ({}, count, count)
-    assert {candidate["filter_reason"] for candidate in rows.candidates} == {None}
-    return {item["uri"]: (candidate, item["text"]) for item, candidate in zip(rows.items, rows.candidates, strict=True)}
+    assert {candidate["filter_reason"] for candidate in rows.candidates.values()} == {None}
+    return {item["uri"]: (candidate, item["text"]) for item, candidate in zip(rows.items, rows.candidates.values(), strict=True)}
 
 
 def reasons(items):

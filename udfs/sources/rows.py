@@ -49,13 +49,13 @@ class Rows:
 
     Attributes:
         items: rows of ``udfs.readers.arrow.ITEMS``.
-        candidates: rows of silver.qa; one a document.
+        candidates: rows of silver.qa by document: of records that repeat one, the first counts, as among documents.
         benchmark: the same items as such that must not be trained on.
         refused: reason of rejects -> how many.
     """
 
     items: list[dict[str, Any]] = field(default_factory=list)
-    candidates: list[dict[str, Any]] = field(default_factory=list)
+    candidates: dict[str, dict[str, Any]] = field(default_factory=dict)
     benchmark: list[Item] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
 
@@ -84,7 +84,7 @@ class Rows:
             "path": place.relative, "position": place.position, "source": origin.source, "doc_id": doc_id, "uri": uri, "title": title,
             "text": record.text, "licence": record.licence, "metadata": about, "reason": None, "detail": None, "first_bytes": b"",
         })  # fmt: skip
-        self.candidates.append(_candidate(item, doc_id, document.text, (document.start, document.end), origin))
+        self.candidates.setdefault(doc_id, _candidate(item, doc_id, document.text, (document.start, document.end), origin))
         self.benchmark.append(item.as_benchmark(item.ident or str(len(self.benchmark))))
 
 
