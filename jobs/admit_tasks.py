@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobs.admit.checked import check, with_windows
+from jobs.admit.figures import contract_errors, shares, siblings
 from jobs.admit.grouped import base_rates, collisions, corpus_patterns, earlier_keys, repeated_questions
 from jobs.admit.pool import prompts, tasks
 from jobs.care.retire import set_aside
@@ -18,15 +19,16 @@ from jobs.decontaminate import questions_refused, refuse_questions
 from jobs.lake.types import spark_schema
 from jobs.sources.added import added_ingests
 from schemas.bronze.documents import DOCUMENTS as RECEIVED
+from schemas.conf import Admit
 from schemas.errors import VerilakeError
 from schemas.gold.prompts import PROMPTS
 from schemas.gold.tasks import TASKS
 from schemas.silver.documents import DOCUMENTS
 from schemas.silver.qa import QA
 from schemas.silver.qa_verdicts import QA_VERDICTS
-from udfs.admission.batches import verdict_batches
 from udfs.admission.checks import RULES_VERSION
 from udfs.admission.rules import RULES
+from udfs.admission.verdicts import verdict_batches
 from udfs.coding.rewards import VERIFIER as CODE_VERIFIER
 from udfs.coding.rewards import VERSION as CODE_VERSION
 from udfs.extract import VERSION as EXTRACT_VERSION
@@ -106,7 +108,7 @@ def _admit(ctx: JobContext, job: JobRun, ingest_id: str, before: list[str], orig
     # Found once: it reads the whole corpus, and is joined twice.
     found = collisions(checked, corpus_patterns(ctx.read(RECEIVED, *before, ingest_id))).persist(StorageLevel.DISK_ONLY)
     try:
-        job.write(QA_VERDICTS, lambda: verdicts(checked, found, earlier, ctx))
+        job.write(QA_VERDICTS, lambda: verdicts(checked, found, earlier, conf))
         states = job.read_written(QA_VERDICTS).select("qa_id", "state")
         admitted = checked.join(states.where("state = 'admitted'").select("qa_id"), "qa_id", "left_semi")
         job.write(TASKS, lambda: set_aside(tasks(admitted, origin, ctx.read(DOCUMENTS, ingest_id)), tombstoned(ctx.lake)))
@@ -116,27 +118,38 @@ def _admit(ctx: JobContext, job: JobRun, ingest_id: str, before: list[str], orig
         forms = {row["form"]: row["count"] for row in job.read_written(PROMPTS).groupBy("form").count().collect()}
         splits = {row["split"]: row["count"] for row in job.read_written(TASKS).groupBy("split").agg(F.count("*").alias("count")).collect()}
         admitted_count = reasons.pop("admitted", 0)
+        errors = [row.asDict() for row in contract_errors(checked).collect()]
+        erred = {
+            f"contract_{name}": {row["answer_type"]: row[name] for row in errors} for name in ("right", "refused", "wrong", "accepted")
+        }
+        answered = job.read_written(QA_VERDICTS).where("get_json_object(probes, '$.siblings.answered_by') IS NOT NULL").count()
         job.count(
             input=checked.count(), admitted=admitted_count, rejected=dict(sorted(reasons.items())), tasks=dict(sorted(splits.items())),
-            prompts=dict(sorted(forms.items())),
+            prompts=dict(sorted(forms.items())), answered_by_siblings=answered, **erred,
         )  # fmt: skip
     finally:
         for frame in (found, checked, earlier):
             frame.unpersist()
 
 
-def verdicts(checked: DataFrame, collided: DataFrame, earlier: DataFrame, ctx: JobContext) -> DataFrame:
+def verdicts(checked: DataFrame, collided: DataFrame, earlier: DataFrame, conf: Admit) -> DataFrame:
     """Rows of silver.qa_verdicts, one for every candidate: each grouped check sees what the checks before it let pass."""
     from pyspark.sql import functions as F
 
-    lenient = [engine for engine, rules in RULES.items() if not rules.collision]
-    colliding = checked.where(~F.col("engine").isin(lenient)).join(collided, "qa_id", "left_semi")
+    def lenient(finding: str) -> list[str]:
+        return [engine for engine, rules in RULES.items() if not getattr(rules, finding)]
+
+    colliding = checked.where(~F.col("engine").isin(lenient("collision"))).join(collided, "qa_id", "left_semi")
     passing = checked.where("row_reason IS NULL").join(colliding.select("qa_id"), "qa_id", "left_anti")
     asked = repeated_questions(passing, earlier)
-    rated = base_rates(passing.join(asked.select("qa_id"), "qa_id", "left_anti"), earlier, ctx.config.admit)
+    unasked = passing.join(asked.select("qa_id"), "qa_id", "left_anti")
+    rated = base_rates(unasked, earlier, conf)
+    kept = unasked.join(rated, "qa_id").where(F.col("engine").isin(lenient("base_rate")) | (F.col("base_rank") <= F.col("base_cap")))
     outcomes = (
         checked.drop("window", "window_start", "n_chars", "licence")
         .join(collided, "qa_id", "left").join(asked, "qa_id", "left").join(rated, "qa_id", "left")
+        .join(shares(unasked, earlier), "qa_id", "left")
+        .join(siblings(kept, earlier, reject=conf.sibling_leak == "reject"), "qa_id", "left")
     )  # fmt: skip
     return outcomes.mapInArrow(verdict_batches, spark_schema(QA_VERDICTS.schema))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jobs.context import JobContext, JobReport, JobRun
 from jobs.feedback.offered import offered
-from jobs.feedback.repair import contradicted, next_versions, regression, repair_queue
+from jobs.feedback.repair import doubtful, next_versions, regression, repair_queue
 from jobs.feedback.stats import samples, task_stats
 from jobs.feedback.training import candidates, preferences, sft
 from jobs.plan.candidates import in_force, known_before
@@ -76,7 +76,7 @@ def _feed_back(ctx: JobContext, job: JobRun, round_no: int, earlier: list[int]) 
     rows = {"prompts": job.write(TASK_STATS, lambda: task_stats(sampled, prompts, before, belief)).rows}
     stats = job.read_written(TASK_STATS)
 
-    doubts = contradicted(stats, config)
+    doubts = doubtful(stats, config)
     rows["repair_queue"] = job.write(REPAIR_QUEUE, lambda: repair_queue(doubts, plan, prompts, tasks, config.repair_cap)).rows
     rows["regression"] = job.write(REGRESSION, lambda: regression(stats)).rows
     newest = in_force(tasks)

@@ -179,6 +179,7 @@ class Admit(Section):
     min_answer_cap: Positive
     max_near_misses: Positive
     choice_options: Annotated[int, Field(ge=2, le=26)]
+    sibling_leak: Literal["report", "reject"]
     forms: tuple[Form, ...] = Field(min_length=1)
 
 
@@ -301,6 +302,7 @@ class Feedback(Section):
     repair_min_share: Share
     repair_min_samples: Positive
     repair_cap: Count
+    audited_open_book: Share
 
 
 class Publish(Section):

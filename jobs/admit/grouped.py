@@ -20,7 +20,7 @@ def corpus_patterns(documents: DataFrame) -> DataFrame:
 
 def earlier_keys(tasks: DataFrame) -> DataFrame:
     """``EARLIER``: keys of the tasks that earlier ingests brought into the pool."""
-    columns = tasks.select("task_id", "kind", "answer", "question", "contract")
+    columns = tasks.select("task_id", "kind", "cluster_id", "subject", "question", "answer", "answer_type", "contract")
     return columns.mapInArrow(earlier_batches, spark_schema(EARLIER))
 
 

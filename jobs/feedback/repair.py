@@ -1,7 +1,8 @@
 """What a round calls into question: tasks whose gold the policy contradicts, eval prompts that it failed, the next task versions.
 
 A majority against gold says little when the policy is weak, so the bound is high (E§3: 6 of 8 on one other answer flags 5 %), the
-queue is capped and a person decides. Open-book probes only report (gold.round_metrics, probe_open_book_failed): they enter no queue.
+queue is capped and a person decides. A failed open-book probe blames the item only where the policy is known to answer sound ones: it is
+queued from ``MIN_AUDITED`` of ``[feedback] audited_open_book`` on, and only reported (gold.round_metrics, probe_open_book_failed) below.
 An eval task may stand in the queue but keeps its version, because the fixed set must stay the same in every round; a training task that
 is in the queue gets a version with status ``repair``, which keeps it out of later rounds until something about it changes.
 """
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 WHY = "majority_against_gold"
+OPEN_BOOK = "open_book_failed"
+#: Open-book pass rate on audited items from which a policy's failure says more of the item than of the policy.
+MIN_AUDITED = 0.8
 
 
 def contradicted(stats: DataFrame, config: Feedback) -> DataFrame:
@@ -28,7 +32,24 @@ def contradicted(stats: DataFrame, config: Feedback) -> DataFrame:
     enough = (F.col("n_valid") >= config.repair_min_samples) & (
         F.col("majority_count") >= F.lit(config.repair_min_share) * F.col("n_valid")
     )
-    return stats.where("context_mode != 'open_book' AND majority_is_gold = false").where(enough)
+    return stats.where("context_mode != 'open_book' AND majority_is_gold = false").where(enough).withColumn("why", F.lit(WHY))
+
+
+def unanswerable(stats: DataFrame, config: Feedback) -> DataFrame:
+    """Rows of silver.task_stats of open-book probes that none of at least repair_min_samples valid samples answered right.
+
+    None where the policy's audited open-book pass rate is below ``MIN_AUDITED``.
+    """
+    from pyspark.sql import functions as F
+
+    failed = stats.where("context_mode = 'open_book' AND k = 0").where(F.col("n_valid") >= config.repair_min_samples)
+    named = failed.withColumn("majority_answer", F.coalesce("majority_answer", F.lit(""))).withColumn("why", F.lit(OPEN_BOOK))
+    return named.where(F.lit(config.audited_open_book >= MIN_AUDITED))
+
+
+def doubtful(stats: DataFrame, config: Feedback) -> DataFrame:
+    """Both: what may stand in the repair queue, and why."""
+    return contradicted(stats, config).unionByName(unanswerable(stats, config))
 
 
 def repair_queue(doubts: DataFrame, plan: DataFrame, prompts: DataFrame, tasks: DataFrame, cap: int) -> DataFrame:
@@ -54,7 +75,6 @@ def repair_queue(doubts: DataFrame, plan: DataFrame, prompts: DataFrame, tasks: 
         .join(prompts.select("prompt_id", "options"), "prompt_id")
         .join(facts, ["task_id", "task_version"])
         .withColumn("majority_answer", said)
-        .withColumn("why", F.lit(WHY))
     )
     return joined.select(*REPAIR_QUEUE.schema.names)
 
@@ -80,8 +100,9 @@ def next_versions(queue: DataFrame, newest: DataFrame, *, origin: str) -> DataFr
     """
     from pyspark.sql import functions as F
 
-    raised = queue.select("task_id", F.col("task_version").alias("version"), "round", "majority_count", "n_valid")
-    reason = F.format_string(f"{WHY}: %d of %d samples of round %d", "majority_count", "n_valid", "round")
+    raised = queue.select("task_id", F.col("task_version").alias("version"), "round", "majority_count", "n_valid", "why")
+    wrong = F.when(F.col("why") == OPEN_BOOK, F.col("n_valid")).otherwise(F.col("majority_count"))
+    reason = F.format_string("%s: %d of %d samples of round %d", "why", wrong, "n_valid", "round")
     changed = {"version": (F.col("version") + 1).cast("int"), "origin": F.lit(origin), "status": F.lit("repair"), "status_reason": reason}
     doubted = newest.where("split = 'train' AND status = 'active'").join(raised, ["task_id", "version"])
     return doubted.select(*[changed.get(name, F.col(name)).alias(name) for name in TASKS.schema.names])

@@ -46,14 +46,14 @@ def fill_rl(spark: SparkSession, lake: Lake, config: Config) -> None:
 
 def _offered(spark: SparkSession, lake: Lake, config: Config, number: int) -> DataFrame:
     from jobs.feedback.offered import offered
-    from jobs.feedback.repair import contradicted
+    from jobs.feedback.repair import doubtful
 
     def of_round(table: Table) -> DataFrame:
         return read_table(spark, lake, table).where(f"round = {number}")
 
     plan, stats = of_round(ROUND_PLAN), of_round(TASK_STATS)
     prompts = read_table(spark, lake, PROMPTS).join(plan.select("prompt_id"), "prompt_id", "left_semi")
-    doubted = contradicted(stats, config.feedback).select("task_id").distinct()
+    doubted = doubtful(stats, config.feedback).select("task_id").distinct()
     return offered(plan, prompts, read_table(spark, lake, TASKS), stats, doubted)
 
 

@@ -16,7 +16,7 @@ QA_VERDICTS = Table(
             column(
                 "reason",
                 pa.string(),
-                "admitted, engine:<filter>, evidence_mismatch, answer_not_in_evidence, contract_rejects_gold, contract_accepts_near_miss, leak, base_rate, collision, duplicate_question",
+                "admitted, engine:<filter>, evidence_mismatch, answer_not_in_evidence, contract_rejects_gold, contract_accepts_near_miss, contract_untried, leak, base_rate, collision, duplicate_question, sibling_leak",
             ),
             column("evidence", pa.string(), "canonical JSON: the other qa_id or doc_id, the near miss, the leaking word, the counts"),
             column("probes", pa.string(), "canonical JSON of what was measured, in the order of the probes"),

@@ -191,7 +191,17 @@ def test_every_candidate_gets_the_verdict_it_deserves(admitted):
 
     # every probe of every candidate is on record
     for row in verdicts.values():
-        assert {"engine", "evidence", "contract", "collision", "question", "base_rate"} <= set(json.loads(row["probes"]))
+        assert {"engine", "evidence", "contract", "collision", "question", "base_rate", "siblings"} <= set(json.loads(row["probes"]))
+    moons = [json.loads(verdicts[row["qa_id"]]["probes"]) for row in by_hash]
+    # their questions do not name their subject ("subject"), so that nothing can be said of the wording alone
+    assert {probes["without_subject"] for probes in moons} == {"unknown"}
+    assert len({(probes["base_rate"]["items_of_type"], probes["base_rate"]["same_answer"]) for probes in moons}) == 1
+    assert moons[0]["base_rate"]["same_answer"] == 12
+    # every contract is tried, also of what other checks reject; what errs here does so on purpose
+    counts = report.counts
+    assert set(counts["contract_right"]) == {"date", "number", "text"}
+    assert (counts["contract_refused"]["date"], counts["contract_accepted"]["date"]) == (0, 0)
+    assert (counts["contract_refused"]["number"], counts["contract_accepted"]["text"]) == (1, 1)
 
 
 def test_what_passes_becomes_tasks_and_sound_prompts(admitted):
@@ -248,20 +258,30 @@ def test_later_ingests_meet_earlier_questions_hostile_text_and_emptiness(admitte
     ctx, (good, *_), _ = admitted
     before = {row["task_id"] for row in rows(ctx, TASKS, "ingest=i1")}
 
-    text = "The red planet is Mars, again.\nThe red planet is Venus, some say.\nMoon 99 was named by Galilei.\nThe comet is Halley."
+    text = "The red planet is Mars, again.\nThe red planet is Venus, some say.\nMoon 99 was named by Galilei.\nThe comet is Halley.\nIt came in 1066."
     doc = kept(received("i2", "e1", text, "Planets"))
     same = candidate(doc, "Planets: which planet is red", "Mars", split="eval", cluster_id="e2")
     other = candidate(doc, "Giants: Which giant is of ice?", "Venus", distractors='["Pluto"]')
     capped = candidate(doc, "Moons: Who named moon zzz?", "Galilei", kind="cloze_person")
     fresh = candidate(doc, "Sky: What is the comet called?", "Halley")
-    fill(ctx, "i2", {RECEIVED: bronze_of([doc]), DOCUMENTS: [doc], QA: [same, other, capped, fresh]})
-    admit_tasks.run(ctx, "i2")
-    verdicts = {row["qa_id"]: (row["reason"], json.loads(row["evidence"])) for row in rows(ctx, QA_VERDICTS, "i2")}
+    came = candidate(
+        doc, "Sky: In which year was Halley seen?", "1066", kind="cloze_date", contract=AnswerContract(type="date", gold="1066")
+    )
+    fill(ctx, "i2", {RECEIVED: bronze_of([doc]), DOCUMENTS: [doc], QA: [same, other, capped, fresh, came]})
+    strict = load_config(ctx.workspace.root, overrides=["admit.sibling_leak=reject"])
+    admit_tasks.run(JobContext(ctx.workspace, strict, now=ctx.now, job_run_id="test", session=ctx.spark), "i2")
+    written = rows(ctx, QA_VERDICTS, "i2")
+    verdicts = {row["qa_id"]: (row["reason"], json.loads(row["evidence"])) for row in written}
+    # one question names the other's answer: the first by hash stays
+    first, second = sorted((fresh, came), key=lambda row: content_id("base_rate", row["qa_id"]))
+    told = {fresh["qa_id"]: {"answered_by": came["qa_id"], "count": 1}, came["qa_id"]: {"answers": fresh["qa_id"]}}
+    assert {row["qa_id"]: json.loads(row["probes"])["siblings"] for row in written if row["qa_id"] in told} == told
     assert verdicts == {
         same["qa_id"]: ("duplicate_question", {"other": good[0]["qa_id"]}),
         other["qa_id"]: ("collision", {"other": good[3]["qa_id"]}),
         capped["qa_id"]: ("base_rate", {"cap": 3, "items_of_kind": 4, "rank": 4}),
-        fresh["qa_id"]: ("admitted", {}),
+        first["qa_id"]: ("admitted", {}),
+        second["qa_id"]: ("sibling_leak", told[second["qa_id"]]),
     }
     assert before == {row["task_id"] for row in rows(ctx, TASKS, "ingest=i1")}
     assert admit_tasks.run(ctx, "i1").did is False  # the first ingest does not look at later ones
@@ -281,7 +301,9 @@ def test_later_ingests_meet_earlier_questions_hostile_text_and_emptiness(admitte
 
     doc = kept(received("i4", "g1", "The planet is Mars."))
     fill(ctx, "i4", {RECEIVED: bronze_of([doc]), DOCUMENTS: [doc], QA: []})
-    assert admit_tasks.run(ctx, "i4").counts == {"input": 0, "admitted": 0, "rejected": {}, "tasks": {}, "prompts": {}}
+    names = ("rejected", "tasks", "prompts", "contract_right", "contract_refused", "contract_wrong", "contract_accepted")
+    nothing = {name: {} for name in names}
+    assert admit_tasks.run(ctx, "i4").counts == {"input": 0, "admitted": 0, "answered_by_siblings": 0, **nothing}
 
 
 def test_a_cluster_on_both_sides_of_the_split_and_missing_inputs_are_refused(admitted):

@@ -9,9 +9,9 @@ import pytest
 from schemas.code import CodeContract
 from schemas.contract import AnswerContract
 from schemas.ids import text_hash
-from udfs.admission.batches import verdict_of
 from udfs.admission.checks import Window, check_item
-from udfs.admission.keys import answer_key, question_key
+from udfs.admission.keys import answer_key, question_key, wording_key
+from udfs.admission.verdicts import verdict_of
 
 TEXT = "Question:\nTom has 3 pens and buys 4. How many pens has he, 3 or 7?\n\nAnswer: 7"
 
@@ -36,30 +36,61 @@ def test_a_stated_answer_rejects_what_was_converted_and_is_a_figure_of_what_was_
     assert got.probes["leak"] == {"word": "7", "where": "question"}
 
 
-@pytest.mark.parametrize(("engine", "reason"), [("adapter", "admitted"), ("extractive", "collision")])
-def test_collision_and_base_rate_are_figures_of_what_was_written(engine, reason):
-    row = word_problem(engine=engine) | {
-        "row_reason": None, "row_evidence": "{}", "row_probes": "{}", "collision_answer": "8", "collision_doc": "d2", "question_reason": None,
-        "question_other": None, "base_rank": 9, "base_cap": 3, "base_items": 20,
-    }  # fmt: skip
-    got = verdict_of(row)
-    probes = json.loads(got["probes"])
-    assert got["reason"] == reason
+#: Columns of the grouped checks, for a candidate of which none found anything.
+ALONE = dict.fromkeys((
+    "collision_answer", "collision_doc", "question_reason", "question_other", "wording_items", "wording_same", "sibling_id", "siblings",
+    "sibling_answered", "sibling_refused",
+)) | {"row_reason": None, "row_evidence": "{}", "row_probes": "{}", "base_rank": 1, "base_cap": 3, "base_items": 20, "type_items": 50, "type_same": 4}  # fmt: skip
+
+
+def verdict(**changes):
+    got = verdict_of(word_problem() | ALONE | changes)
+    return got["reason"], json.loads(got["probes"])
+
+
+@pytest.mark.parametrize(("engine", "found"), [("adapter", "admitted"), ("extractive", "collision")])
+def test_collision_and_base_rate_are_figures_of_what_was_written(engine, found):
+    reason, probes = verdict(engine=engine, collision_answer="8", collision_doc="d2", base_rank=9)
+    assert reason == found
     assert probes["collision"] == {"doc_id": "d2", "answer": "8"}
-    assert probes["base_rate"] == {"rank": 9, "cap": 3, "items_of_kind": 20}
+    assert probes["base_rate"] == {"rank": 9, "cap": 3, "items_of_kind": 20, "items_of_type": 50, "same_answer": 4}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({}, "admitted"),
+        ({"base_rank": 4}, "base_rate"),
+        ({"sibling_id": "q0", "siblings": 2, "sibling_refused": False}, "admitted"),
+        ({"sibling_id": "q0", "siblings": 2, "sibling_refused": True}, "sibling_leak"),
+        ({"siblings": 0, "sibling_answered": "q0", "sibling_refused": True}, "sibling_leak"),
+        ({"question_reason": "duplicate_question", "question_other": "q0", "base_rank": None}, "duplicate_question"),
+        ({"row_reason": "leak", "row_evidence": '{"word":"7"}', "base_rank": None}, "leak"),
+    ],
+    ids=["nothing", "rate", "sibling reported", "sibling refused", "states refused", "asked", "row"],
+)
+def test_the_first_check_that_rejects_gives_the_reason_and_every_probe_is_there(changes, reason):
+    found, probes = verdict(engine="extractive", **changes)
+    assert found == reason
+    assert set(probes) == {"collision", "question", "base_rate", "without_subject", "siblings"}
+    if "sibling_id" in changes:
+        assert probes["siblings"] == {"answered_by": "q0", "count": 2}
+    compared = reason in ("admitted", "base_rate", "sibling_leak")
+    assert (probes["base_rate"] != "not compared", probes["without_subject"]) == (compared, "unknown" if compared else "not compared")
+
+
+def test_what_can_be_guessed_from_the_wording_alone_is_a_figure():
+    _, probes = verdict(wording_items=9, wording_same=3)
+    assert probes["without_subject"] == {"same_wording": 9, "same_answer": 3}
+    first, second, other = (wording_key(f"What is the default of `n` of `{name}`?", name) for name in ("a.b", "c.d", ""))
+    assert first == second == question_key("What is the default of `n` of ` `?") != other == ""
+    assert wording_key("Which planet is red?", "Planets") == ""
 
 
 def test_asked_before_and_contracts_that_err_reject_whoever_wrote_them():
-    asked = {"question_reason": "duplicate_question", "question_other": "q0"}
-    row = (
-        word_problem()
-        | {"row_reason": None, "row_evidence": "{}", "row_probes": "{}", "collision_answer": None, "collision_doc": None}
-        | asked
-    )
-    assert verdict_of(row | dict.fromkeys(("base_rank", "base_cap", "base_items")))["reason"] == "duplicate_question"
-    assert (
-        check(word_problem(contract=AnswerContract(type="number", gold="seven pens or so").canonical())).reason == "contract_rejects_gold"
-    )
+    assert verdict(question_reason="duplicate_question", question_other="q0")[0] == "duplicate_question"
+    broken = AnswerContract(type="number", gold="seven pens or so").canonical()
+    assert check(word_problem(contract=broken)).reason == "contract_rejects_gold"
 
 
 REFERENCE = "def twice(n):\n    return 2 * n"

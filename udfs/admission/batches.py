@@ -12,11 +12,11 @@ from schemas.conf import Form
 from schemas.gold.prompts import PROMPTS
 from schemas.ids import canonical_json, content_id
 from schemas.silver.qa import QA
-from schemas.silver.qa_verdicts import QA_VERDICTS
 from udfs.admission.checks import Window, check_item
 from udfs.admission.contracts import read_contract
-from udfs.admission.keys import answer_key, question_key
+from udfs.admission.keys import answer_key, question_key, wording_key
 from udfs.admission.rules import rules_of
+from udfs.admission.siblings import Sibling, answered
 from udfs.extract import patterns
 from udfs.extract.candidate import normal
 from udfs.prompts.passages import passage_around
@@ -44,6 +44,7 @@ CHECKED = pa.schema(
         pa.field("row_evidence", pa.string(), nullable=False),
         pa.field("row_probes", pa.string(), nullable=False),
         pa.field("question_key", pa.string(), nullable=False),
+        pa.field("wording_key", pa.string(), nullable=False),
         pa.field("answer_key", pa.string(), nullable=False),
         pa.field("pattern_answer", pa.string(), nullable=False),
         pa.field("order_key", pa.string(), nullable=False),
@@ -60,9 +61,24 @@ EARLIER = pa.schema(
     [
         pa.field("task_id", pa.string(), nullable=False),
         pa.field("kind", pa.string(), nullable=False),
+        pa.field("cluster_id", pa.string(), nullable=False),
+        pa.field("question", pa.string(), nullable=False),
         pa.field("answer", pa.string(), nullable=False),
+        pa.field("answer_type", pa.string(), nullable=False),
+        pa.field("wording_key", pa.string(), nullable=False),
         pa.field("question_key", pa.string(), nullable=False),
         pa.field("answer_key", pa.string(), nullable=False),
+    ]
+)
+
+
+SIBLINGS = pa.schema(
+    [
+        pa.field("qa_id", pa.string(), nullable=False),
+        pa.field("sibling_id", pa.string()),
+        pa.field("siblings", pa.int32(), nullable=False),
+        pa.field("sibling_answered", pa.string()),
+        pa.field("sibling_refused", pa.bool_(), nullable=False),
     ]
 )
 
@@ -95,6 +111,7 @@ def check_batches(batches: Batches, *, max_near_misses: int, allow_weak_sandbox:
                 "row_evidence": canonical_json(checked.evidence),
                 "row_probes": canonical_json(checked.probes),
                 "question_key": checked.question_key,
+                "wording_key": wording_key(item["question"], item["subject"]),
                 "answer_key": checked.answer_key,
                 "pattern_answer": normal(_gold(item["contract"], item["answer"])),
                 "order_key": content_id("base_rate", item["qa_id"]),
@@ -115,58 +132,44 @@ def pattern_batches(batches: Batches) -> Batches:
 
 
 def earlier_batches(batches: Batches) -> Batches:
-    """Tasks of earlier ingests (task_id, kind, answer, question, contract) -> ``EARLIER``."""
+    """Tasks of earlier ingests (task_id, kind, cluster_id, subject, question, answer, answer_type, contract) -> ``EARLIER``."""
     for batch in batches:
         rows = []
         for row in batch.to_pylist():
             contract = read_contract(row["contract"])
             keys = {"question_key": question_key(row["question"], contract), "answer_key": answer_key(contract)}
-            rows.append({name: row[name] for name in ("task_id", "kind", "answer")} | keys)
+            wording = wording_key(row["question"], row["subject"])
+            kept = ("task_id", "kind", "cluster_id", "question", "answer", "answer_type")
+            rows.append({name: row[name] for name in kept} | keys | {"wording_key": wording})
         yield pa.RecordBatch.from_pylist(rows, schema=EARLIER)
 
 
-def verdict_of(row: dict[str, Any]) -> dict[str, Any]:
-    """One row of silver.qa_verdicts from the outcomes of all checks; the first failing one gives the reason.
+def sibling_batches(batches: Batches, *, reject: bool) -> Batches:
+    """Groups (``members``: a list of qa_id, question, answer, answer_key, order_key, engine) -> ``SIBLINGS``.
 
     Args:
-        row: ``CHECKED`` and, each null where it does not apply, ``collision_answer, collision_doc``, ``question_reason, question_other``,
-            ``base_rank, base_cap, base_items``.
+        batches: one row a group; tasks of earlier ingests have an empty order_key.
+        reject: whether sibling leakage turns candidates away.
     """
-    probes = json.loads(row["row_probes"])
-    rules = rules_of(row["engine"])
-    collision = None if row["collision_doc"] is None else {"doc_id": row["collision_doc"], "answer": row["collision_answer"]}
-    probes["collision"] = collision or "none"
-    asked = None if row["question_reason"] is None else {"other": row["question_other"], "reason": row["question_reason"]}
-    passed = row["row_reason"] is None and not (collision and rules.collision)
-    probes["question"] = asked or ("unique" if passed else "not compared")
-    rated = row["base_rank"] is not None
-    rate = {"rank": row["base_rank"], "cap": row["base_cap"], "items_of_kind": row["base_items"]}
-    probes["base_rate"] = rate if rated else "not compared"
-    reason, evidence = "admitted", {}
-    if row["row_reason"] is not None:
-        reason, evidence = row["row_reason"], json.loads(row["row_evidence"])
-    elif collision is not None and rules.collision:
-        reason, evidence = "collision", collision
-    elif asked is not None:
-        reason, evidence = row["question_reason"], {"other": row["question_other"]}
-    elif rated and rules.base_rate and row["base_rank"] > row["base_cap"]:
-        reason, evidence = "base_rate", rate
-    state = "admitted" if reason == "admitted" else "rejected"
-    return {
-        "qa_id": row["qa_id"],
-        "ingest_id": row["ingest_id"],
-        "kind": row["kind"],
-        "state": state,
-        "reason": reason,
-        "evidence": canonical_json(evidence),
-        "probes": canonical_json(probes),
-    }
-
-
-def verdict_batches(batches: Batches) -> Batches:
-    """Outcomes of all checks -> rows of silver.qa_verdicts."""
     for batch in batches:
-        yield pa.RecordBatch.from_pylist([verdict_of(row) for row in batch.to_pylist()], schema=QA_VERDICTS.schema)
+        rows: list[dict[str, Any]] = []
+        for group in batch.column("members").to_pylist():
+            members = [
+                Sibling(
+                    m["qa_id"],
+                    m["question"],
+                    m["answer"],
+                    m["answer_key"],
+                    m["order_key"],
+                    strict=reject and rules_of(m["engine"]).siblings,
+                )
+                for m in group
+            ]
+            rows += [
+                {"qa_id": a.ident, "sibling_id": a.by, "siblings": a.count, "sibling_answered": a.answers, "sibling_refused": a.refused}
+                for a in answered(members)
+            ]
+        yield pa.RecordBatch.from_pylist(rows, schema=SIBLINGS)
 
 
 def prompt_batches(batches: Batches, *, forms: Sequence[Form], n_options: int) -> Batches:

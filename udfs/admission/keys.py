@@ -29,6 +29,20 @@ def question_key(question: str, contract: AnswerContract | CodeContract | None =
     return "\n".join((key, *sorted(squeeze(normalise(option)) for option in options)))
 
 
+def wording_key(question: str, subject: str) -> str:
+    """A question as compared, without what it is about: the same for all questions that one sentence asks of different things.
+
+    Args:
+        question: self-contained question.
+        subject: what it is about.
+
+    Returns:
+        Empty where the question does not name its subject.
+    """
+    subject = subject.strip()
+    return question_key(question.replace(subject, " ")) if subject and subject in question else ""
+
+
 def answer_key(contract: AnswerContract | CodeContract) -> str:
     """A gold answer as compared: exact value and unit, ISO date, code as code, words as words; of a program, its name.
 
