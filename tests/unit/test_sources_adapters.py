@@ -201,13 +201,15 @@ def test_personal_data_of_a_conversation_is_stored_nowhere(tmp_path):
         "messages": [{"role": "system", "content": f"You serve {address}."}, {"role": "user", "content": f"I am {address}. What is 8 + 9?"}, {"role": "assistant", "content": "16"}],
     }  # fmt: skip
     path = tmp_path / "talks.jsonl"
-    path.write_text(json.dumps(talk) + "\n" + json.dumps({"note": address}) + f'\n{{"broken": "{address}\n', "utf-8")
+    path.write_text(
+        json.dumps(talk) + "\n" + json.dumps({"note": address}) + f'\n{{"broken": "{address}\n{{"{address}": 1, "{address}": 2}}\n', "utf-8"
+    )
     rows = rows_of(path, "conversations")
     assert address not in repr((rows.items, rows.candidates, rows.benchmark))
     assert candidate_of(rows)["filter_reason"] is None
     assert "[EMAIL]. What is 8 + 9?" in candidate_of(rows)["question"]
     assert "16" not in candidate_of(rows)["question"]  # the reply that failed
-    assert rows.refused == {"no_text": 1, "not_json": 1}
+    assert rows.refused == {"no_text": 1, "not_json": 1, "duplicate_key": 1}
 
 
 def candidate_of(rows):

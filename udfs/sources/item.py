@@ -44,7 +44,6 @@ class SourceItem:
         asked: the question as the set gives it, where the task's differs; empty where it does not.
         refused: why this item cannot become a task, a reason code; None where it can be tried.
         ident: its own id in its set; empty where it has none.
-        title: of the document that it becomes.
     """
 
     kind: str
@@ -59,7 +58,6 @@ class SourceItem:
     asked: str = ""
     refused: str | None = None
     ident: str = ""
-    title: str | None = None
 
     @property
     def options(self) -> tuple[str, ...]:

@@ -12,13 +12,13 @@ from schemas.conf import Ingest
 from schemas.ids import canonical_json, content_id, text_hash
 from udfs.admission.keys import question_key
 from udfs.decontamination.items import Item
-from udfs.readers.record import Place, Record, Reject, checked, reject
+from udfs.readers.record import REASONS, Place, Record, Reject, checked, reject
 from udfs.sources.adapters import Adapter
 from udfs.sources.document import document_of
 from udfs.sources.item import RecordError, SourceItem, wanted
 from udfs.sources.read import SourceRecord
 
-#: Longest subject and title that are made of a question, in code points.
+#: Longest title that is made of a question, in code points.
 _TITLE = 80
 
 
@@ -72,7 +72,7 @@ class Rows:
     ) -> None:  # fmt: skip
         """Add an item as a document and a candidate; a reject where the lake cannot hold its text."""
         document = document_of(item)
-        title = item.title or item.subject or " ".join(item.question.split())[:_TITLE]
+        title = item.subject or " ".join(item.question.split())[:_TITLE]
         about = canonical_json({"kind": item.kind, "stage": item.stage, "template": origin.template, **metadata})
         uri = f"{origin.source}:{item.ident}" if item.ident else place.uri
         record = checked(Record(place.position, uri, title, document.text, licence or origin.licence, about), conf, b"")
@@ -101,8 +101,9 @@ def rows_of_records(records: Iterable[SourceRecord | Reject], name: str, adapter
     rows = Rows()
     for found in records:
         if isinstance(found, Reject):
-            # The bytes of a broken line may hold personal data that no finder can be trusted with.
-            rows.refuse(name, origin.source, replace(found, first_bytes=b"") if adapter.private else found)
+            # A broken line may break personal data as well, so that no finder knows it: nothing of it is kept.
+            bare = replace(found, first_bytes=b"", detail=REASONS[found.reason])
+            rows.refuse(name, origin.source, bare if adapter.private else found)
             continue
         try:
             item = adapter.read(found.fields)
