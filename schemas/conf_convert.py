@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from schemas.conf_section import Positive, Section, Share
+from schemas.conf_section import Count, Positive, Section, Share
+from schemas.contract import AnswerType
 
 #: Stages that ask a model.
 STAGES = ("filter", "identify", "generate", "check")
@@ -38,6 +39,22 @@ class Chain(Section):
         return self
 
 
+class Quotas(Section):
+    """How many tasks are wished for, and how many documents a step of conversion may ask about; :mod:`udfs.conversion.quotas` shares them out."""
+
+    per_cell: Count
+    documents: Positive
+    cells: tuple[str, ...]
+
+    @model_validator(mode="after")
+    def _cells_are_sound(self) -> Quotas:
+        types = get_args(AnswerType)
+        wrong = [cell for cell in self.cells if not cell.rpartition("/")[0] or cell.rpartition("/")[2] not in types]
+        if wrong or len(set(self.cells)) != len(self.cells):
+            raise ValueError(f"cells: each once, 'domain/answer_type' of {', '.join(types)}, got {wrong or list(self.cells)}")
+        return self
+
+
 class Convert(Section):
     """Conversion through the hand-off."""
 
@@ -51,6 +68,7 @@ class Convert(Section):
     audit: str
     audit_share: Share
     chain: Chain
+    quotas: Quotas
 
     @model_validator(mode="after")
     def _models_are_named(self) -> Convert:

@@ -64,7 +64,7 @@ def _select(candidates: list[Candidate], max_items: int) -> list[Candidate]:
     return sorted(kept + rejected[:max_items], key=_order)
 
 
-def _domain(source: str, metadata_json: str) -> str:
+def topic_of(source: str, metadata_json: str) -> str:
     """Topic of a document: the first of domain, category and topic in its metadata, else its source."""
     try:
         metadata = json.loads(metadata_json or "{}")
@@ -97,7 +97,7 @@ def extract(
     del doc_id, uri
     doc = outline(text, title)
     candidates = sorted([*_structured(doc), *clozes(doc)], key=_order)
-    domain = _domain(source, metadata_json)
+    domain = topic_of(source, metadata_json)
     return [item.row(text, domain) for item in _select(_unique(candidates), max_items)]
 
 
