@@ -51,7 +51,7 @@ def add(
     from jobs import add_tasks
 
     output, ctx = Output(as_json), open_context(workspace, conf, overrides)
-    _told(output, add_tasks.run(ctx, name, path, adapter, split=split.value, licence=licence))
+    _told(output, add_tasks.run(ctx, name, path, adapter, split=split.value, licence=licence), split)
 
 
 def generate(
@@ -73,10 +73,10 @@ def generate(
 
     levels = levels_of(difficulty)
     output, ctx = Output(as_json), open_context(workspace, conf, overrides)
-    _told(output, add_tasks.generate(ctx, name, count, seed, levels, split=split.value))
+    _told(output, add_tasks.generate(ctx, name, count, seed, levels, split=split.value), split)
 
 
-def _told(output: Output, added: Added) -> None:
+def _told(output: Output, added: Added, split: Split) -> None:
     for report in added.reports:
         output.report(report)
     if added.waits_for:
@@ -84,6 +84,10 @@ def _told(output: Output, added: Added) -> None:
         output.console.print(
             f"not admitted yet: earlier ingests come first ({waiting}); verilake run, or verilake admit after them", markup=False
         )
+    if split is Split.TEST:
+        output.console.print(
+            "held out from now on; what is in the lake already is held against it by: verilake decontaminate --retroactive --retire", markup=False
+        )  # fmt: skip
     output.result({
         "ingest_id": added.ingest_id, "waits_for": list(added.waits_for), "reports": [report_json(report) for report in added.reports]
     })  # fmt: skip
