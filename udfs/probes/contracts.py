@@ -97,7 +97,12 @@ def _try(kind: AnswerType, answer: str) -> Trial:
     if len(answer) > MAX_ANSWER:
         return Trial(kind, "unread", answer[:200])
     contract = AnswerContract(type=kind, gold=answer)
-    right = [text for text in rewritings(contract) if kind != "text" or _is_respelling(text, answer)]
+    # white space and small letters are folded as capitals are: one of a kind is enough of a word
+    right = [
+        text
+        for text in rewritings(contract)
+        if kind != "text" or (_is_respelling(text, answer) and text not in (f"  {answer} ", answer.lower()))
+    ]
     for text in right:
         if grade(contract, text).verdict != "correct":
             return Trial(kind, "unread", text[:200], len(right))

@@ -81,8 +81,8 @@ def _only_alternatives(question: str, wanted: Wanted, places: int, language: str
 
 
 def _overlap(wanted: tuple[str, ...], asked: tuple[str, ...]) -> float:
-    distinct, there = sorted(set(wanted)), set(asked)
-    found = sum(word in there or (not is_spaceless(word) and any(akin(word, other) for other in there)) for word in distinct)
+    distinct, there = set(wanted), set(asked)
+    found = sum(word in there or (not is_spaceless(word) and any(akin(word, other) for other in asked)) for word in distinct)
     return round(found / len(distinct), 3)
 
 

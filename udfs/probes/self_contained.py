@@ -6,26 +6,18 @@ in the question is told by lists (:mod:`udfs.probes.reference_words`); in langua
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from functools import lru_cache
 from itertools import pairwise
 
 from udfs.probes.reference_words import CASELESS, REFERENCES, TOPIC_FIRST, References
-from udfs.text.charclass import ALONE, WORD, regex_class
 from udfs.text.normalise import normalise
-from udfs.text.tokens import tokens
+from udfs.text.tokens import token_spans, tokens
 
 #: Words (code points in scripts without spaces) before a pointer, in scripts without capitals, among which there may be what it means.
 FAR, FAR_POINTS = 4, 12
 #: English pronouns that mean a noun of the same question unless they stand within so many words of its start.
 _NEAR, NEAR = frozenset("they them their theirs its itself themselves these those".split()), 3  # noqa: SIM905 - a list of words reads better as words
 _WHO = frozenset({"who", "whose", "whom", "someone", "person", "people", "one"})
-
-
-@lru_cache(maxsize=1)
-def _pattern() -> re.Pattern[str]:
-    return re.compile(f"[{regex_class(WORD)}]+|[{regex_class(ALONE)}]+")
 
 
 def dangling(question: str, language: str | None) -> str | None:
@@ -40,7 +32,8 @@ def dangling(question: str, language: str | None) -> str | None:
         return None
     if language in ("th", "zh", "ja"):
         return _spaceless(normalise(question), references)
-    said: list[str] = _pattern().findall(unicodedata.normalize("NFKC", question))
+    plain = unicodedata.normalize("NFKC", question)
+    said = [plain[begin:end] for begin, end in token_spans(plain)]
     found = [word.casefold() for word in said]
     for at, word in enumerate(found):
         if word in references.passage and (not references.articles or (at and found[at - 1] in references.articles)):

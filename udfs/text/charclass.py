@@ -64,10 +64,10 @@ def symbol_table() -> NDArray[np.bool_]:
     return table
 
 
-def regex_class(which: int) -> str:
-    """The inside of a regular-expression character class that matches the code points of one class."""
+def regex_class(which: int, limit: int = CODE_POINTS) -> str:
+    """The inside of a regular-expression character class that matches the code points of one class below ``limit``."""
     runs = []
-    for _, group in groupby(enumerate(np.flatnonzero(class_table() == which).tolist()), lambda pair: pair[1] - pair[0]):
+    for _, group in groupby(enumerate(np.flatnonzero(class_table()[:limit] == which).tolist()), lambda pair: pair[1] - pair[0]):
         members = [cp for _, cp in group]
         runs.append(f"\\U{members[0]:08x}-\\U{members[-1]:08x}")
     return "".join(runs)
