@@ -37,6 +37,10 @@ MISSES = [
     (contract("set", r"\{2,2,3\}"), {r"\{2, 2, 3, 9973\}"}),
     (contract("interval", "(1,2]"), {"[1, 2]", "(1, 2)", "(0, 2]", "(1, 3]"}),
     (contract("interval", r"(-\infty,3)\cup(5,\infty)"), {r"(-\infty, 3]\cup (5, \infty)", r"(-\infty, 3)\cup [5, \infty)", r"(-\infty, 3)"}),
+    (contract("interval", r"(-\infty,\infty)"), {r"(0, \infty)"}),
+    (contract("expression", r"x \in [-2,7]"), {"(-2, 7]", "[-2, 8]"}),
+    (contract("expression", r"-\infty"), {r"\infty", "0"}),
+    (contract("set", r"\emptyset"), {r"\{0\}"}),
     (contract("interval", "x>3"), {r"x\ge 3", "x < 3", "x>4"}),
     (contract("list", "Mars, Venus and Earth"), {"Venus, Mars, Earth", "Mars, Venus", "Venus, Earth", "Mars, Venus, Earth, something else"}),
     (contract("list", "1, 2, 2"), {"2, 1, 2", "1, 2", "1, 2, 3"}),
@@ -61,6 +65,8 @@ def test_near_misses_of_mathematics_are_made_and_refused(given, wrong):
         (contract("expression", "(-1)^{n+1}"), "(-1)^{n-1}"),
         (contract("expression", r"\frac{a}{b}=1"), r"\frac{b}{a}=1"),
         (contract("expression", r"\infty"), r"\infty+1"),
+        (contract("expression", "3+0i"), "3-0i"),
+        (contract("expression", r"\frac{a-b}{b-a}"), r"\frac{b-a}{a-b}"),
         (contract("list", "3, 1, 2", ordered=False), "1, 3, 2"),
         (contract("number", "1.23", tolerance=0.1), "1.32"),
         (contract("text", "\u201eA Machine to End War\u201c"), "Machine to End War\u201c"),
@@ -177,3 +183,30 @@ def test_error_rates_add_up_and_carry_wilson_intervals():
     said = lines({"number": both, "date": Errors()})
     assert [line.split()[0] for line in said] == ["type", "date", "number", "all"]
     assert said[1].split() == ["date", "0", "0", "-", "0", "0", "-"]
+
+
+# Golds that once ended the trial with an error, and their like: whatever stands in a contract, its trial ends in figures.
+@pytest.mark.parametrize(
+    "gold",
+    [
+        r"b\dfrac{1/2}{3}",
+        r"\{ \}",
+        r"\left\{\right\}",
+        "(,)",
+        "[,",
+        r"\frac{}{}",
+        "1,,2",
+        "\u0661/\u0662",
+        r"\text{",
+        "0/0",
+        "--",
+        r"\cup",
+        pytest.param("x" * 3000, id="long"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["number", "date", "text", "choice", "expression", "set", "interval", "list"])
+def test_hostile_golds_end_in_figures(kind, gold):
+    trial = self_test(contract(kind, gold, options=("a", "b") if kind == "choice" else ()), gold, others=["x"])
+    assert trial.n_right >= 1
+    assert trial.n_refused <= trial.n_right
+    assert trial.n_accepted <= trial.n_near_misses

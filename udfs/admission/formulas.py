@@ -17,7 +17,9 @@ _OPEN = re.compile(r"(?:\\left\s*)?(?:\\\{|[(\[])")
 _CLOSE = re.compile(r"(?:\\right\s*)?(?:\\\}|[)\]])\Z")
 _WORD_BREAK = re.compile(r"\s+(?:and|or)\s+")
 _PIECE = re.compile(r"\s*(?:\\left)?([(\[])(.+),(.+?)(?:\\right)?([)\]])\s*\Z", re.DOTALL)
-_ENDLESS = re.compile(r"[-+]?\s*(?:\\infty|\u221e|inf(?:inity|ty)?|oo)\Z", re.IGNORECASE)
+_MEMBER = re.compile(r"\A[A-Za-z]\s*\\in\b\s*")
+#: An end of an interval at infinity.
+ENDLESS = re.compile(r"[-+]?\s*(?:\\infty|\u221e|inf(?:inity|ty)?|oo)\Z", re.IGNORECASE)
 
 
 def formula(gold: str) -> str:
@@ -106,7 +108,7 @@ def items_of(gold: str, *, words: bool) -> Items | None:
     items = _split(text)
     if words and "\\" not in text:
         items = [part for item in items for part in _WORD_BREAK.split(re.sub(r"\A(?:and|or)\s+", "", item)) if part]
-    if not all(items) or (len(items) < 2 and "{" not in left):
+    if not items or not all(items) or (len(items) < 2 and "{" not in left):
         return None
     return Items(left, tuple(items), right)
 
@@ -123,7 +125,7 @@ class Piece:
     @property
     def bounded(self) -> tuple[bool, bool]:
         """Whether the lower and the upper end are finite."""
-        return not _ENDLESS.match(self.low), not _ENDLESS.match(self.high)
+        return not ENDLESS.match(self.low), not ENDLESS.match(self.high)
 
     def spell(self) -> str:
         """As written, without extra spaces."""
@@ -132,6 +134,6 @@ class Piece:
 
 def pieces_of(gold: str) -> tuple[Piece, ...] | None:
     r"""The pieces of a union of intervals; None where a gold is none, or is written as an inequality."""
-    found = [_PIECE.match(part) for part in formula(gold).split("\\cup")]
+    found = [_PIECE.match(part) for part in _MEMBER.sub("", formula(gold)).split("\\cup")]
     pieces = tuple(Piece(m[1], m[2].strip(), m[3].strip(), m[4]) for m in found if m is not None)
     return pieces if len(pieces) == len(found) else None

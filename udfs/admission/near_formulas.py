@@ -11,19 +11,20 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from schemas.contract import AnswerContract
-from udfs.admission.formulas import Items, Piece, formula, items_of, pieces_of, spelled, value_of
+from udfs.admission.formulas import ENDLESS, Items, Piece, formula, items_of, pieces_of, spelled, value_of
 from udfs.admission.near_texts import changed_characters
 from udfs.admission.near_values import other_values
 
 _WORDS = re.compile(r"(?:\\text\{)?[^\W\d_]{2,}(?:[ '\u2019.-][^\W\d_]+)*\.?\}?\Z")
 _LETTER = re.compile(r"(?:\\text\{)?\(?([A-Y])\)?\}?\Z")
-_SIGN = re.compile(r"(?<=[\w)}\]])\s*([+-])\s*(?=[\w(\\\[])")
+_SIGN = re.compile(r"(?<=[\w)}\]])\s*([+-])\s*(?=[\w(\\\[])(?!0(?![\d.]))")
 _POWER = re.compile(r"(?<=[A-Za-z])\^(?:\{(\d{1,3})\}|(\d))")
 _QUOTIENT = re.compile(r"\\[dt]?frac\{([^{}]{1,40})\}\{([^{}]{1,40})\}")
 _NUMBER = re.compile(r"(?<![\w.,\\])\d{1,15}(?![\d]|[.,]\d)")
 _RELATION = re.compile(r"[=<>\u2264\u2265\u2260]|\\(?:leq?|geq?|lt|gt|neq?|in|equiv)\b")
 _PERIODIC = re.compile(r"\\pi\b|\u03c0|\\(?:sin|cos|tan|circ|equiv|pmod|bmod)\b|\(-1\)\s*\^|\^\\circ")
 _BOUND = re.compile(r"\\leq?\b(?!ft)|\\geq?\b|<=|>=|[<>\u2264\u2265]")
+_EMPTY = re.compile(r"\\(?:emptyset|varnothing)\Z|(?:\\left)?\\\{\s*(?:\\right)?\\\}\Z|\u2205\Z")
 _STRICT = {"<": "\\le ", ">": "\\ge "}
 _FLIPPED = {"(": "[", "[": "(", ")": "]", "]": ")"}
 #: An item that no gold holds.
@@ -46,6 +47,14 @@ def _fractions(value: Fraction) -> Iterator[str]:
     yield from (spelled(other) for other in (1 / value, -value, Fraction(top + 1, bottom), Fraction(top, bottom + 1)) if other != value)
 
 
+def _differ(top: str, bottom: str) -> bool:
+    """Whether a quotient is none of 1 and -1, so that it is another upside down; ``a-b`` over ``b-a`` is one."""
+    values = value_of(top), value_of(bottom)
+    if None not in values:
+        return abs(values[0] or 0) != abs(values[1] or 0)
+    return sorted(c for c in top if c.isalnum()) != sorted(c for c in bottom if c.isalnum())
+
+
 def _terms(text: str) -> Iterator[str]:
     """A formula with an inner sign turned, an exponent one more, a quotient upside down, a number one more, its sign turned, one added."""
     related, periodic = bool(_RELATION.search(text)), bool(_PERIODIC.search(text))
@@ -57,7 +66,7 @@ def _terms(text: str) -> Iterator[str]:
         yield f"{text[: power.start()]}^{{{int(power[1] or power[2]) + 1}}}{text[power.end() :]}"
     for quotient in _QUOTIENT.finditer(text):
         top, bottom = quotient.groups()
-        if not related and (value_of(top) is None or value_of(bottom) is None or abs(int(top)) != abs(int(bottom))) and top != bottom:
+        if not related and _differ(top, bottom):
             yield f"{text[: quotient.start()]}\\frac{{{bottom}}}{{{top}}}{text[quotient.end() :]}"
             break
     numbers = [] if periodic and "^" in text else list(_NUMBER.finditer(text))
@@ -106,6 +115,8 @@ def _pieces(pieces: tuple[Piece, ...], gold: str) -> Iterator[str]:
                 yield "\\cup ".join(p.spell() for p in (*pieces[:at], moved, *pieces[at + 1 :]))
     if len(pieces) > 1:
         yield pieces[0].spell()
+    elif not any(pieces[0].bounded):
+        yield from ("(0, \\infty)", "(-\\infty, 0]")
 
 
 def _inequality(text: str) -> Iterator[str]:
@@ -117,6 +128,15 @@ def _inequality(text: str) -> Iterator[str]:
         yield text[: bound.start()] + (_STRICT[bound[0]] if strict else ("<" if less else ">")) + text[bound.end() :]
         if len(found) == 1:
             yield text[: bound.start()] + (" > " if less else " < ") + text[bound.end() :]
+
+
+def _special(text: str) -> tuple[str, ...]:
+    """Near misses of what has no parts: the empty set, the infinities."""
+    if _EMPTY.match(text):
+        return ("\\{0\\}", "\\{\\emptyset\\}", "0")
+    if ENDLESS.match(text):
+        return ("\\infty" if text.startswith("-") else "-\\infty", "0", "1")
+    return ()
 
 
 def _words(text: str, others: Sequence[str], seed: str) -> Iterator[str]:
@@ -137,6 +157,10 @@ def formulas(contract: AnswerContract, others: Sequence[str], seed: str) -> Iter
         seed: an id that decides which characters change.
     """
     text = formula(contract.gold)
+    special = _special(text)
+    if special:
+        yield from special
+        return
     value = value_of(text) if contract.type == "expression" else None
     if value is not None:
         if value.denominator != 1 and "." not in text:
@@ -149,7 +173,7 @@ def formulas(contract: AnswerContract, others: Sequence[str], seed: str) -> Iter
         return
     pieces = pieces_of(text)
     # In an expression, brackets of one kind may be a pair.
-    if pieces and (contract.type == "interval" or len(pieces) > 1 or (pieces[0].opened, pieces[0].closed) in {("(", "]"), ("[", ")")}):
+    if pieces and (contract.type == "interval" or len(pieces) > 1 or "\\in" in text or pieces[0].opened + pieces[0].closed in ("(]", "[)")):
         yield from _pieces(pieces, text)
         return
     made = None if contract.type == "interval" else items_of(text, words=contract.type in ("list", "set"))
