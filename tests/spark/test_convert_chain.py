@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 
+import pyarrow as pa
 import pytest
 
 from jobs import convert_corpus
@@ -23,6 +24,7 @@ from schemas.silver.judge_audits import JUDGE_AUDITS
 from schemas.silver.qa import QA
 from tests import chain_model
 from tests.conftest import NOW
+from tests.lake_rows import filled as filled_row
 from tests.openai_server import StubServer
 from tests.spark.test_handoff_jobs import checksums, fill, rows, the_run
 
@@ -57,7 +59,10 @@ def settings(server, *overrides):
 def filled(make_context, server, *overrides, name="ws", order=1):
     """A context on a lake with the documents of one ingest."""
     ctx = make_context(*settings(server, *overrides), name=name)
-    fill(ctx, RECEIVED, "one", documents()[::order])
+    shared = [{name: document[name] for name in ("doc_id", "ingest_id", "source", "uri", "text")} for document in documents()]
+    received = pa.Table.from_pylist([filled_row(RECEIVED, **document) for document in shared], schema=RECEIVED.schema)
+    with ctx.open("seed.received", "slice=one", reads={}, writes={RECEIVED: "one"}) as job:
+        job.write(RECEIVED, lambda: ctx.spark.createDataFrame(received))
     fill(ctx, DOCUMENTS, "one", documents()[::order])
     return ctx
 
