@@ -62,3 +62,10 @@ def test_a_part_of_a_word_is_marked(context, answer, inside):
     found = locate(context, answer, context.index(answer), None).evidence
     assert found is not None
     assert found.inside_word is inside
+
+
+def test_a_long_context_costs_no_more_than_its_length():
+    """Ten thousand words without the number: each is looked at once, not as the start of many spellings."""
+    context = "der alte Mann ging langsam heim " * 2_000
+    assert locate(context, "308", None, "de").evidence is None
+    assert locate(context + "mit dreihundertacht Schritten", "308", None, "de").evidence is not None

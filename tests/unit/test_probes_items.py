@@ -13,7 +13,7 @@ from tests.check_qa_items import items
 from udfs.probes.check import Note, check_item
 from udfs.probes.item import FLAGGING, PROBES, REJECTING, read_item
 from udfs.probes.spoil import SPOILERS, TELLABLE, spoil
-from udfs.verifiers.rows import RowError
+from udfs.verifiers.rows import RowError, Written
 
 ITEMS = items()
 XQUAD = Path(__file__).resolve().parents[3] / "shared" / "data" / "xquad"
@@ -65,6 +65,8 @@ def test_a_swapped_answer_is_grounded_and_another_one():
         ({"answer_type": "number", "answer": "Ada Quill", "answer_start": 64}, "rejected", ("contract_unreadable",)),
         ({"answer_type": "date", "answer": "1874", "answer_start": 43}, "accepted", ()),
         ({"answer_type": "number", "answer": "three", "answer_start": 97}, "accepted", ()),
+        ({"answer_type": "date", "answer": "Ada Quill", "answer_start": 64}, "flagged", ("contract_unread",)),
+        ({"answer_type": "number", "answer": "Ada Quill", "answer_start": 64, "language": "sw"}, "flagged", ("contract_unread",)),
         ({"evidence_hash": text_hash("308")}, "accepted", ()),
         ({"evidence_hash": "0" * 32}, "rejected", ("evidence_hash_mismatch",)),
         ({"evidence_hash": "308"}, "rejected", ("evidence_hash_mismatch",)),
@@ -98,6 +100,7 @@ def test_what_the_rest_of_the_file_says():
         ({"question": 1, "answer": "a", "context": "b"}, ["wrong_type_question"]), ({"question": "q", "answer": [], "context": "b"}, ["wrong_type_answer"]),
         ({"question": "q", "answer": "a", "context": "b", "answer_start": "1"}, ["wrong_type_answer_start"]),
         ({"question": "q", "answer": "a", "context": "b", "answer_start": 1.5}, ["wrong_type_answer_start"]),
+        ({"question": "q", "answer": "a", "context": "b", "answer_start": Written("1e999")}, ["wrong_type_answer_start"]),
         ({"question": "q", "answer": "a", "context": "b", "answer_start": True, "language": 3}, ["wrong_type_answer_start", "wrong_type_language"]),
     ],
     ids=lambda value: json.dumps(value)[:60],

@@ -13,6 +13,7 @@ from udfs.grading import grade
 from udfs.grading.dates import parse_date
 from udfs.grading.numbers import parse_quantity
 from udfs.grading.texts import is_code_like
+from udfs.probes.number_lexicon import WORDS
 from udfs.probes.number_words import numbers
 
 #: Names of answer types that files use, and ours.
@@ -76,7 +77,7 @@ def trial(answer: str, named: str | None, language: str | None) -> Trial:
     wanted = known_type(named)
     kind = wanted or infer_type(answer)
     if kind != "text" and not _readable(kind, answer):
-        if not _states_number(answer, language):
+        if not _may_be(kind, answer, language):
             return Trial(kind, "unreadable", answer[:200])
         after = _try("text", answer)
         return after if after.outcome != "sound" else Trial("text", "unread", answer[:200], after.tried)
@@ -87,9 +88,9 @@ def _readable(kind: AnswerType, answer: str) -> bool:
     return (parse_quantity(answer) if kind == "number" else parse_date(answer)) is not None
 
 
-def _states_number(answer: str, language: str | None) -> bool:
-    """Whether an answer that the grader does not read may be a number or a date all the same: it has digits, or number words."""
-    return any(c.isdigit() for c in answer) or bool(numbers(answer, language).stated)
+def _may_be(kind: AnswerType, answer: str, language: str | None) -> bool:
+    """Whether an answer that the grader does not read may be of this type: a date that is named (Easter), a number by its digits or words."""
+    return kind != "number" or any(c.isdigit() for c in answer) or language not in WORDS or bool(numbers(answer, language).stated)
 
 
 @lru_cache(maxsize=8192)

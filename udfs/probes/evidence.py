@@ -181,6 +181,9 @@ def _numbers(context: str, answer: str, language: str | None, start: int | None 
             continue
         if begin and _NUMERIC.match(context[begin]) and re.search(r"\d[.,' \u00a0]?\Z", context[max(0, begin - 2) : begin]):
             continue
+        window = numbers(context[begin : spans[min(at + MAX_NUMBER_TOKENS, len(spans)) - 1][1]], language).sequence
+        if not window or isinstance(window[0], str):
+            continue
         for _, end in reversed(spans[at : at + MAX_NUMBER_TOKENS]):
             if value_of(context[begin:end], language) == wanted and not re.match(r"[.,]?\d", context[end : end + 2]):
                 yield Evidence(begin, end, "number")

@@ -103,7 +103,7 @@ def read_item(fields: Mapping[str, Any]) -> Item:
             continue
         try:
             found[name] = read(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             flags.append(f"wrong_type_{name}")
     flags += [f"empty_{name}" for name in ("question", "answer", "context") if name in found and not found[name].strip()]
     if flags:
