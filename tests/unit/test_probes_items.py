@@ -75,6 +75,7 @@ def test_a_swapped_answer_is_grounded_and_another_one():
         ({"answer_start": 9999}, "rejected", ("offset_outside",)),
         ({"answer_start": 0}, "rejected", ("offset_wrong",)),
         ({"answer": "309"}, "rejected", ("answer_not_in_context",)),
+        ({"answer": "30\ud800"}, "rejected", ("answer_not_in_context",)),  # half a surrogate pair, as JSON may have it
         ({"question": "How many steps did he climb?"}, "flagged", ("not_self_contained",)),
         ({"question": "Are there 308 steps or 309?"}, "flagged", ("alternative_named",)),
         ({"answer": "yes", "answer_start": None, "question": "Does the lighthouse have 308 steps?"}, "flagged", ("yes_no",)),

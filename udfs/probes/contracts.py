@@ -15,6 +15,7 @@ from udfs.grading.numbers import parse_quantity
 from udfs.grading.texts import is_code_like
 from udfs.probes.number_lexicon import WORDS
 from udfs.probes.number_words import numbers
+from udfs.verifiers.graded import storable
 
 #: Names of answer types that files use, and ours.
 _TYPES: dict[str, AnswerType] = {
@@ -74,6 +75,7 @@ def trial(answer: str, named: str | None, language: str | None) -> Trial:
         named: its type as the item names it.
         language: of the item; decides whose fault a refusal is.
     """
+    answer = storable(answer)
     wanted = known_type(named)
     kind = wanted or infer_type(answer)
     if kind != "text" and not _readable(kind, answer):
