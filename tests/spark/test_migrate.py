@@ -23,6 +23,8 @@ from jobs.ledger import append_event
 from jobs.views.status import read_status
 from jobs.workspace import Workspace
 from schemas.bronze.documents import DOCUMENTS
+from schemas.bronze.judgements import JUDGEMENTS
+from schemas.bronze.rescored import RESCORED
 from schemas.bronze.rollouts import ROLLOUTS
 from schemas.gold.alerts import ALERTS
 from schemas.gold.prompts import PROMPTS
@@ -51,16 +53,21 @@ LATER = {KEPT: ("language", "language_score", "masked"), DOCUMENT_PROFILES: ("n_
 WIDER = {ROLLOUTS: ("turns", "dtype", "weight_versions"), TRAJECTORIES: ("environment",), REWARDS: ("tests_total", "detail")}
 
 
-def without_columns(lake, table, names):
-    """Take columns out of a table's first commit, as if it had been laid without them."""
+#: What version 4 laid by round, and version 5 lays anew by run.
+ANEW = (JUDGEMENTS, RESCORED)
+
+
+def otherwise(lake, table, *, without=(), partition=None):
+    """Change a table's first commit, as if it had been laid without these columns, or by another partition."""
     log = lake.path(table) / "_delta_log"
     first = log / f"{0:020}.json"
     actions = [json.loads(line) for line in first.read_text("utf-8").splitlines()]
     for action in actions:
         if "metaData" in action:
             schema = json.loads(action["metaData"]["schemaString"])
-            schema["fields"] = [field for field in schema["fields"] if field["name"] not in names]
+            schema["fields"] = [field for field in schema["fields"] if field["name"] not in without]
             action["metaData"]["schemaString"] = json.dumps(schema)
+            action["metaData"]["partitionColumns"] = [partition or table.partition]
     first.write_text("".join(json.dumps(action) + "\n" for action in actions), "utf-8")
     for extra in list(log.glob("*.crc")):
         extra.unlink()  # they tell of the bytes that were there
@@ -73,7 +80,9 @@ def make_older(root, empty_lake):
     for table in ADDED:
         shutil.rmtree(Lake(workspace.lake_root).path(table))
     for table, names in (LATER | WIDER).items():
-        without_columns(Lake(workspace.lake_root), table, names)
+        otherwise(Lake(workspace.lake_root), table, without=names)
+    for table in ANEW:
+        otherwise(Lake(workspace.lake_root), table, partition="round")
     (workspace.lake_root / VERSION_FILE).write_text(json.dumps({"schema_version": 1}))
     return workspace
 
@@ -102,7 +111,7 @@ def test_migrate_creates_what_is_missing_and_leaves_the_rest_and_a_second_run_ha
     with_rows = spark.createDataFrame(kept, spark_schema(old)).write.format("delta").mode("append")
     with_rows.save(str(lake.path(KEPT)))
     planned = plan_migration(lake)
-    assert [step.version for step in planned.steps] == [2, 3, 4]
+    assert [step.version for step in planned.steps] == [2, 3, 4, 5]
     assert not lake.path(RL).exists(), "looking changes nothing"
 
     done = migrate(lake, load_config(), lambda: spark)
@@ -118,6 +127,7 @@ def test_migrate_creates_what_is_missing_and_leaves_the_rest_and_a_second_run_ha
     (row,) = lake.delta(KEPT).to_pyarrow_table().to_pylist()
     assert (row["doc_id"], [row[name] for name in LATER[KEPT]]) == ("d", [None, None, None])
     assert lake.delta(DOCUMENT_PROFILES).version() == 0, "laid anew"
+    assert [lake.delta(table).metadata().partition_columns for table in ANEW] == [["run_id"], ["run_id"]]
     assert lake.slices(ALERTS)["1"].fingerprint == "f1"
     assert migrate(lake, load_config(), lambda: pytest.fail("a current lake needs no session")).steps == ()
 
