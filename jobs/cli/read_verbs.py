@@ -11,14 +11,17 @@ from typing import Annotated, Any
 import typer
 
 from jobs.cli.common import HERE, JsonFlag, Output, WorkspaceFlag
+from jobs.config import load_config
 from jobs.views.audits import audited_checkers
 from jobs.views.conversion import conversion_costs
 from jobs.views.explain import SHOWN
 from jobs.views.explain import explain as explain_id
 from jobs.views.funnel import read_funnel
 from jobs.views.query import ROWS, list_tables, run_query
+from jobs.views.quotas import quota_cells
+from jobs.views.reader import LakeReader
 from jobs.views.render import render_explanation, render_funnel, render_query, render_status, render_tables
-from jobs.views.render_conversion import render_audits, render_conversion
+from jobs.views.render_conversion import render_audits, render_cells, render_conversion
 from jobs.views.status import read_status
 from jobs.workspace import Workspace
 from schemas.errors import VerilakeError
@@ -50,7 +53,12 @@ def status(workspace: WorkspaceFlag = HERE, as_json: JsonFlag = False) -> None:
 
 
 def funnel(
-    prices: Annotated[bool, typer.Option("--prices", help="Also yield, tokens and money of conversion by stage and domain.")] = False,
+    prices: Annotated[
+        bool,
+        typer.Option(
+            "--prices", help="Also yield, tokens and money of conversion by stage and domain, and how full the cells of its quotas are."
+        ),
+    ] = False,
     by_persona: Annotated[bool, typer.Option("--by-persona", help="With --prices: a line for each persona as well.")] = False,
     workspace: WorkspaceFlag = HERE,
     as_json: JsonFlag = False,
@@ -65,6 +73,11 @@ def funnel(
         output.console.print(render_conversion(costs))
         per = {"price_per_candidate": costs.candidates, "price_per_task": costs.admitted, "price_per_task_in_band": costs.in_band}
         told["conversion"] = {**asdict(costs), **{name: costs.per(count) for name, count in per.items()}}
+        config = load_config(opened.root)
+        if config.convert.quotas.per_cell:
+            cells = quota_cells(LakeReader.open(opened), config.convert.quotas, config.plan.band)
+            output.console.print(render_cells(cells))
+            told["quotas"] = [asdict(cell) for cell in cells]
     output.result(plain(told))
     if found.failing:
         raise FunnelError.from_count(len(found.failing))

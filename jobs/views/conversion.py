@@ -107,8 +107,9 @@ def conversion_costs(
 def _stages(reader: LakeReader, where: str, *, by_persona: bool) -> list[StageCost]:
     persona = "persona" if by_persona else "CAST(NULL AS varchar)"
     sums = ", ".join(f"sum({name}) AS {name}" for name in ("draws", "prompt_tokens", "cached_tokens", "completion_tokens", "price_nanos"))
+    came = f"SELECT * FROM {alias(CONVERSIONS)} WHERE reason <> 'quota'"  # what quotas passed over came to no stage
     sql = (
-        f"SELECT stage, domain, {persona} AS persona, state, count(*) AS n, {sums} FROM {alias(CONVERSIONS)} {where} "
+        f"SELECT stage, domain, {persona} AS persona, state, count(*) AS n, {sums} FROM ({came}) c {where} "
         "GROUP BY stage, domain, 3, state ORDER BY stage, domain, 3, state"
     )
     found: dict[tuple[str, str | None, str | None], list[dict[str, Any]]] = {}

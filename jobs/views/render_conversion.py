@@ -10,6 +10,7 @@ from rich.text import Text
 
 from jobs.views.audits import AuditedChecker
 from jobs.views.conversion import ConversionCosts, StageCost
+from jobs.views.quotas import CellFill
 from jobs.views.visible import visible
 from udfs.judging.calibration import Share
 
@@ -39,6 +40,18 @@ def _line(stage: StageCost, *, by_persona: bool) -> list[Text]:
         f"{stage.cached_tokens:,}", f"{stage.completion_tokens:,}", f"{stage.price:.6g}",
     ]  # fmt: skip
     return [Text(stage.stage), Text(visible(stage.domain or "-", _NAME)), *persona, *map(Text, figures)]
+
+
+def render_cells(cells: Sequence[CellFill]) -> RenderableType:
+    """A line for each cell of the pool that conversion is to fill."""
+    if not cells:
+        return Text("no task is admitted yet, and convert.quotas.cells names none: no cell is known", style="dim")
+    grid = Grid(title="Quotas", title_justify="left", box=None, pad_edge=False)
+    for name in ("cell", "wished", "filled", "lacking"):
+        grid.add_column(name, justify="left" if name == "cell" else "right")
+    for cell in cells:
+        grid.add_row(Text(visible(cell.cell, _NAME)), *(Text(f"{count:,}") for count in (cell.wished, cell.filled, cell.lacking)))
+    return grid
 
 
 def render_audits(checkers: Sequence[AuditedChecker]) -> RenderableType:

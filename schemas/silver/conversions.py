@@ -13,7 +13,11 @@ CONVERSIONS = Table(
             column("doc_id", pa.string(), "silver.documents"),
             column("stage", pa.string(), "extract, filter, identify, generate, evidence, check"),
             column("ordinal", pa.int32(), "which persona of the document, from 0; 0 in stages that know none"),
-            column("state", pa.string(), "passed, rejected, failed (no readable reply), unasked (the budget was spent)"),
+            column(
+                "state",
+                pa.string(),
+                "passed, rejected, failed (no readable reply), unasked (the budget was spent, or quotas call for other documents)",
+            ),
             column("reason", pa.string(), "passed, or what ended it here"),
             column("domain", pa.string(), "domain of the document; null before it is known", null=True),
             column("persona", pa.string(), "for whom the question is made; null in stages that know none", null=True),

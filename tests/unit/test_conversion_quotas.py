@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import json
+
 import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
+from typer.testing import CliRunner
 
+from jobs.cli.main import app
 from jobs.config import ConfigError, load_config
+from jobs.views.quotas import CellFill, quota_cells
+from jobs.views.reader import LakeReader
+from jobs.workspace import Workspace
+from schemas.catalog import ALL_TABLES
+from schemas.conf_convert import Quotas
+from tests.published_rounds import put
 from udfs.conversion.quotas import GROUPED, UNGROUPED, Group, expected, group_batches, group_of, lacking, share
 
 DATE, NUMBER = "history/date", "history/number"
@@ -90,3 +101,49 @@ def test_cells_are_domain_and_answer_type(cells):
     with pytest.raises(ConfigError, match="domain/answer_type"):
         load_config(overrides=[f"convert.quotas.cells={cells}"])
     assert load_config(overrides=['convert.quotas.cells=["arts/and/crafts/set"]']).convert.quotas.cells == ("arts/and/crafts/set",)
+
+
+def test_tasks_that_teach_fill_a_cell_and_the_funnel_shows_it(tmp_path):
+    workspace = Workspace.init(tmp_path / "ws")
+    for table in ALL_TABLES:
+        write_deltalake(
+            str(workspace.lake_root / table.path), table.schema.empty_table(), partition_by=[table.partition] if table.partition else None
+        )
+    made = [
+        *((f"t{n}", {"answer_type": "date"}) for n in range(6)),
+        ("other cell", {"answer_type": "number"}),
+        ("retired", {"answer_type": "text"}), ("retired", {"answer_type": "text", "version": 2, "status": "retired"}),
+        ("form alone", {"answer_type": "date", "source_kind": "constraint"}),
+    ]  # fmt: skip
+    plain = {"origin": "ingest=i", "domain": "history", "version": 1, "status": "active", "source_kind": "corpus"}
+    put(workspace, "gold.tasks", "ingest=i", *({**plain, "task_id": name, **values} for name, values in made))
+
+    def tried(name, mean, round_no=1, mode="closed_book"):
+        return {"task_id": name, "prompt_id": f"{name} {mode}", "posterior_mean": mean, "round": round_no, "context_mode": mode}
+
+    # t0 is always solved, t1 never, t2 at the edge of the band, t3 was solved always and is not any more, t4 with its passage alone.
+    first = [
+        tried("t0", 0.95),
+        tried("t1", 0.05),
+        tried("t2", 0.9),
+        tried("t3", 0.95),
+        tried("t4", 0.95, mode="open_book"),
+        tried("other cell", 0.99),
+    ]
+    put(workspace, "silver.task_stats", 1, *first)
+    put(workspace, "silver.task_stats", 2, tried("t3", 0.5, 2))
+    states = [("a", "passed", "passed"), ("b", "unasked", "quota"), ("c", "unasked", "quota")]
+    put(workspace, "silver.conversions", "i", *(
+        {"ingest_id": "i", "doc_id": name, "stage": "filter", "state": state, "reason": reason} for name, state, reason in states
+    ))  # fmt: skip
+    wished = Quotas(per_cell=5, documents=1, cells=())
+    cells = quota_cells(LakeReader.open(workspace), wished, (0.1, 0.9))
+    assert cells == [CellFill("history/date", 5, 4, 1), CellFill("history/number", 5, 0, 5)]
+    (workspace.root / "conf" / "verilake.toml").write_text(
+        '[convert.quotas]\nper_cell = 2\ncells = ["history/date", "history/set"]\n', "utf-8"
+    )
+    shown = CliRunner().invoke(app, ["funnel", "--prices", "--json", "-w", str(workspace.root)])
+    told = json.loads(shown.stdout.splitlines()[-1])
+    assert [CellFill(**cell) for cell in told["quotas"]] == [CellFill("history/date", 2, 4, 0), CellFill("history/set", 2, 0, 2)]
+    # Documents that quotas passed over came to no stage.
+    assert [stage["states"] for stage in told["conversion"]["stages"]] == [{"passed": 1}]
