@@ -28,7 +28,12 @@ pytestmark = pytest.mark.spark
 
 WORD_PROBLEMS = [
     {"question": "A gardener plants 3 rows of 24 leeks. How many leeks are that?", "answer": "3 * 24 = <<3*24=72>>72\n#### 72"},
-    {"question": "A tram makes 30 trips of 40 km. How many km are that?", "answer": "30 * 40 = 1,200\n#### 1,200", "licence": "CC-BY-4.0"},
+    {
+        "question": "A tram makes 30 trips of 40 km. How many km are that?",
+        "answer": "30 * 40 = 1,200\n#### 1,200",
+        "licence": "CC-BY-4.0",
+        "id": "tram",
+    },
     {"question": "A gardener plants 3 rows of 24 leeks. How many leeks are that?", "answer": "Again.\n#### 72"},
     {"question": "How heavy is the fourth stone?", "answer": "Nobody knows.\n#### several"},
     {"question": "How many days has the march of seven weeks?", "answer": "49 days, without the mark"},
@@ -72,34 +77,27 @@ def test_every_item_is_a_task_or_a_named_reject_and_what_it_led_to_is_found(make
         "eval", ["eval", "regression"], "code", "code", 3,
     )  # fmt: skip
 
-    path = written(tmp_path, "train.jsonl", WORD_PROBLEMS, '{"question": "cut off', "[1, 2]")
+    path = written(tmp_path, "train.jsonl", [*WORD_PROBLEMS, WORD_PROBLEMS[1]], '{"question": "cut off', "[1, 2]")
     added = add_tasks.run(ctx, "leeks", path, "gsm8k", licence="MIT")
     assert added.waits_for == ()
     addition, admission = added.reports
-    assert addition.counts == {
-        "input": 8, "documents": 6, "rejects": {"not_json": 1, "not_object": 1}, "taken_down": 0, "candidates": 6,
-    }  # fmt: skip
+    rejects = {"duplicate_record": 1, "not_json": 1, "not_object": 1}
+    assert addition.counts == {"input": 9, "documents": 6, "rejects": rejects, "taken_down": 0, "candidates": 6}
     assert admission.counts["admitted"] == 2
     # The last one asks what the held-out set asks.
     assert states(ctx, added.ingest_id) == {
         "admitted": 2, "duplicate_question": 1, "engine:unreadable_gold": 1, "engine:no_final_answer": 1, "contaminated": 1,
     }  # fmt: skip
-    assert {(row["reason"], row["position"]) for row in held(ctx, REJECTS)} == {("not_json", 7), ("not_object", 8)}
+    assert {(row["reason"], row["position"]) for row in held(ctx, REJECTS)} == {("duplicate_record", 7), ("not_json", 8), ("not_object", 9)}
     tasks = of_ingest(ctx, added.ingest_id)
     assert {(t["answer"], t["licence"], t["split"], t["source_kind"], t["stage"], *t["allowed_roles"]) for t in tasks.values()} == {
         ("72", "MIT", "train", "benchmark", 2, "train", "probe"), ("1,200", "CC-BY-4.0", "train", "benchmark", 2, "train", "probe"),
     }  # fmt: skip
     assert not any(report.did for report in add_tasks.run(ctx, "leeks", path, "gsm8k", licence="MIT").reports)
 
-    # The same file as a held-out set under the same name: its documents are there already, and stay what they are.
-    again = add_tasks.run(ctx, "leeks", path, "gsm8k", split="test")
-    assert (again.reports[1].counts["rejects"]["duplicate_record"], again.reports[1].counts["documents"]) == (6, 0)
-    assert of_ingest(ctx, again.ingest_id) == {}
-    assert [(v.name, v.items, v.in_force) for v in benchmarks.versions(ctx.lake)] == [("leeks", 6, True), ("programs", 3, True)]
-
     # No policy reads golds, and no curation waits for them.
     assert planned_ingests(ctx.lake, 1) == []
-    assert earlier_ingests(ctx.lake, again.ingest_id) == []
+    assert earlier_ingests(ctx.lake, added.ingest_id) == []
     assert [station.name for ingest_id in ingests(ctx) for station in corpus_stations(ctx, ingest_id)] == ["admit"] * 2
     assert read_funnel(ctx.workspace).failing == []
 
@@ -114,9 +112,16 @@ def test_every_item_is_a_task_or_a_named_reject_and_what_it_led_to_is_found(make
     active = {row["task_id"] for row in in_force(ctx.read(TASKS)).where("status = 'active'").collect()}
     assert active == {tasks[WORD_PROBLEMS[1]["question"]]["task_id"]}
 
-    # What was taken down stays out when it is delivered under another name; what is generated comes in.
-    renamed = add_tasks.run(ctx, "programs2", written(tmp_path, "test.jsonl", PROGRAMS), "mbpp", licence="CC0")
-    assert renamed.reports[0].counts["taken_down"] == 3
+    # What was taken down stays out when it is delivered under another name; what is trained on already is not held out as well.
+    renamed = add_tasks.run(ctx, "leeks2", path, "gsm8k", split="test")
+    assert (renamed.reports[1].counts["documents"], renamed.reports[1].counts["taken_down"]) == (6, 1)
+    assert states(ctx, renamed.ingest_id) == {
+        "admitted": 1,
+        "duplicate_question": 2,
+        "engine:unreadable_gold": 1,
+        "engine:no_final_answer": 1,
+    }
+    assert [(v.name, v.items, v.in_force) for v in benchmarks.versions(ctx.lake)] == [("leeks2", 7, True), ("programs", 3, True)]
     generated = add_tasks.generate(ctx, "mixed", 10, 7, range(1, 6))
     assert states(ctx, generated.ingest_id) == {"admitted": 10}
     assert {t["source_kind"] for t in of_ingest(ctx, generated.ingest_id).values()} == {"generator"}
