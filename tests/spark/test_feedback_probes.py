@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 from jobs.config import load_config
@@ -41,7 +42,7 @@ STATS = [
 )
 def test_a_failed_probe_is_queued_only_where_the_policy_is_audited(spark, audited, expected):
     config = load_config(overrides=[f"feedback.audited_open_book={audited}"]).feedback
-    stats = spark.createDataFrame(STATS, spark_schema(TASK_STATS.schema))
+    stats = spark.createDataFrame(pa.Table.from_pylist(STATS, schema=TASK_STATS.schema))
     assert {row["prompt_id"]: row["why"] for row in doubtful(stats, config).collect()} == expected
 
 
