@@ -124,6 +124,7 @@ def hostile_rows(rounds: int = 3, types: int = 4) -> Rows:
             price=0.25,
             seconds=0.5,
         )
+        rows.add("silver.conversions", ingest_id=ingest, doc_id=doc, stage="extract", ordinal=0, state="passed", reason=say(at), draws=1)
         rows.add("silver.qa", qa_id=task, ingest_id=ingest, doc_id=doc, kind=kind)
         rows.add(
             "silver.qa_verdicts", qa_id=task, ingest_id=ingest, kind=kind, state="admitted", reason="admitted", probes="[]", evidence="{}"
