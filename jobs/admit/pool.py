@@ -61,7 +61,9 @@ def tasks(admitted: DataFrame, origin: str, documents: DataFrame) -> DataFrame:
         "status": F.lit("active"), "status_reason": F.lit(None).cast("string"), "parent_task_id": F.lit(None).cast("string"),
     }  # fmt: skip
     staged = documents.select("doc_id", F.get_json_object("metadata", "$.stage").try_cast("int").alias("_stage"))
-    return admitted.join(staged, "doc_id").select(*((made[name] if name in made else F.col(name)).alias(name) for name in TASKS.schema.names))
+    return admitted.join(staged, "doc_id").select(
+        *((made[name] if name in made else F.col(name)).alias(name) for name in TASKS.schema.names)
+    )
 
 
 def _pool(answers: DataFrame) -> DataFrame:
