@@ -6,6 +6,7 @@ in, travels with it, and only what is missing is asked.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobs.context import JobContext, JobReport, JobRun
@@ -14,6 +15,7 @@ from jobs.convert.budget import BudgetReachedError, lay_budget
 from jobs.convert.known import known_replies, paid_nanos, to_ask
 from jobs.convert.outcomes import outcomes, unfolded
 from jobs.convert.plan import Conversion, conversion_of
+from jobs.convert.quotas import Asked, asked_of
 from jobs.handoff.commits import collect, delivered
 from jobs.handoff.plan import RunSpec, open_run
 from jobs.lake.errors import MissingInputError
@@ -49,17 +51,19 @@ def run(ctx: JobContext, ingest_id: str) -> JobReport:
     if held is None:
         raise MissingInputError.from_slice(DOCUMENTS.name, ingest_id, "verilake curate")
     conversion = conversion_of(conf)
-    spec = conversion.run_spec(ingest_id, held.fingerprint, conf)
+    asked = asked_of(ctx, ingest_id)
+    spec = conversion.run_spec(ingest_id, held.fingerprint, conf, asked.token)
     with ctx.open(
         "convert_corpus", f"ingest={ingest_id}",
         reads={DOCUMENTS: [ingest_id]},
         writes={REPLIES: spec.run_id, QA: ingest_id, CONVERSIONS: ingest_id, **({JUDGE_AUDITS: ingest_id} if conversion.chained else {})},
-        settings=_settings(ctx, conversion),
+        settings={**_settings(ctx, conversion), **({"asked": asked.token} if asked.token else {})},
         versions={"engine": VERSION, "output": OUTPUT_SCHEMA},
     ) as job:  # fmt: skip
         if not job.done:
-            _convert(ctx, job, conversion, spec, ingest_id)
+            _convert(ctx, job, conversion, spec, asked)
     report = job.report()
+    report = report if report.did else replace(report, counts={**report.counts, **asked.counts})
     waiting = report.counts.get("waiting", 0)
     if isinstance(waiting, int) and waiting:
         raise BudgetReachedError.from_documents(ingest_id, conf.budget, waiting)
@@ -74,33 +78,34 @@ def _settings(ctx: JobContext, conversion: Conversion) -> dict[str, Any]:
     return {"engine": conf.engine, "budget": conf.budget, "audit": [conf.audit, conf.audit_share], **conversion.settings}
 
 
-def _convert(ctx: JobContext, job: JobRun, conversion: Conversion, spec: RunSpec, ingest_id: str) -> None:
+def _convert(ctx: JobContext, job: JobRun, conversion: Conversion, spec: RunSpec, asked: Asked) -> None:
     from pyspark import StorageLevel
 
+    ingest_id, documents = asked.ingest_id, asked.documents(ctx)
     known = known_replies(ctx, conversion, spec)
-    items = audit_items(ctx, ctx.read(DOCUMENTS, ingest_id).count()) if conversion.chained else []
+    items = audit_items(ctx, documents.count()) if conversion.chained else []
     audits = audit_rows(ctx, items, ingest_id) if items else None
-    handoff = open_run(ctx, spec, lambda: to_ask(ctx, known, ingest_id, audits))
+    handoff = open_run(ctx, spec, lambda: to_ask(documents, known, audits))
     if conversion.chained:
         conf = ctx.config.convert
         lay_budget(handoff, conf.budget, paid_nanos(ctx, known, spec) if conf.budget else 0)
     replies = delivered(ctx, handoff, collect(ctx, handoff))
-    job.write(REPLIES, lambda: not_yet_held(ctx, spec, replies))
+    job.write(REPLIES, lambda: not_yet_held(ctx, replies))
     if conversion.chained:
         job.write(JUDGE_AUDITS, lambda: verdicts(ctx, replies, items, conversion, ingest_id))
     # Each document's chain is gone through once for both tables.
     made = outcomes(ctx, replies, ingest_id, conversion.settings).persist(StorageLevel.DISK_ONLY)
     try:
         job.write(QA, lambda: unfolded(made, "items"))
-        job.write(CONVERSIONS, lambda: unfolded(made, "states"))
+        job.write(CONVERSIONS, lambda: unfolded(made, "states").unionByName(asked.passed_over(ctx, conversion.first_stage)))
     finally:
         made.unpersist()
-    job.count(**_counts(job, replies))
+    job.count(**_counts(job, replies), **asked.counts)
 
 
-def not_yet_held(ctx: JobContext, spec: RunSpec, replies: DataFrame) -> DataFrame:
-    """Replies of this run that no other run has brought: bronze.replies holds a request once. That nothing was asked is no reply."""
-    others = ctx.read(REPLIES).where(f"run_id != '{spec.run_id}'").select("request_hash")
+def not_yet_held(ctx: JobContext, replies: DataFrame) -> DataFrame:
+    """Replies that the table has not got: it holds a request once, however often its run is taken in. That nothing was asked is no reply."""
+    others = ctx.read(REPLIES).select("request_hash")
     return replies.where("failure_class IS NULL OR failure_class != 'budget'").join(others, "request_hash", "left_anti")
 
 
@@ -109,14 +114,16 @@ def _counts(job: JobRun, replies: DataFrame) -> dict[str, Any]:
     from pyspark.sql import functions as F
 
     states, qa = job.read_written(CONVERSIONS), job.read_written(QA)
-    ended = states.groupBy("doc_id").agg(*(F.max(F.col("state") == name).alias(name) for name in ("unasked", "failed")))
-    state = F.when(F.col("unasked"), "waiting").when(F.col("failed"), "failed").when(F.col("has"), "with_items").otherwise("without_items")
+    found = {"unasked": "reason = 'quota'", "waiting": "state = 'unasked' AND reason != 'quota'", "failed": "state = 'failed'"}
+    ended = states.groupBy("doc_id").agg(*(F.max(F.expr(condition)).alias(name) for name, condition in found.items()))
+    state = F.when(F.col("unasked"), "unasked").when(F.col("waiting"), "waiting").when(F.col("failed"), "failed")
+    state = state.when(F.col("has"), "with_items").otherwise("without_items")
     proposed = qa.select("doc_id", F.lit(True).alias("has")).distinct()
     documents = _tally(ended.join(proposed, "doc_id", "left").select(state.alias("name")))
     price = states.agg(F.sum("price_nanos").alias("nanos")).first()
     return {
         "input": sum(documents.values()),
-        **{name: documents.get(name, 0) for name in ("with_items", "without_items", "failed", "waiting")},
+        **{name: documents.get(name, 0) for name in ("with_items", "without_items", "failed", "waiting", "unasked")},
         "failures": _tally(replies.where("failure_class IS NOT NULL").select(F.col("failure_class").alias("name"))),
         "items": qa.count(),
         "item_states": _tally(qa.select(F.coalesce("filter_reason", F.lit("passed")).alias("name"))),

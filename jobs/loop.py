@@ -118,6 +118,8 @@ def run_rounds(ctx: JobContext, rounds: int, watch: Watcher) -> list[JobReport]:
     stations = [station for ingest_id in ingests(ctx) for station in corpus_stations(ctx, ingest_id)]
     reports.extend(_step(station, watch) for station in stations)
     for round_no in range(1, rounds + 1):
+        if round_no > 1 and ctx.config.convert.quotas.per_cell and not is_closed(ctx, round_no):
+            reports.extend(_step(station, watch) for station in stations)  # what the round before has filled decides about documents
         if is_closed(ctx, round_no):
             watch("round", f"round={round_no}", None)
         else:

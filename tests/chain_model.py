@@ -13,12 +13,14 @@ READERS = ("an engineer who plans bridges", "a historian of trade")
 JUNK, DOUBTFUL = "subscribe", "reportedly"
 
 
-def bridge(k: int, word: str = "") -> str:
-    """A document of two facts, of which each reader is asked one."""
-    return (
-        f"The Arden{k} Bridge crosses the river Sel{k} near the town of Quay{k}. {word}\n\n"
-        f"Its main span is {200 + k} metres long. The bridge was opened to traffic in {1800 + k} after four years of work.\n"
-    )
+#: The sentence that each reader is asked about.
+FACTS = (r"Its main span is \d+ metres long\.", r"The bridge was opened to traffic in \d+ after four years of work\.")
+
+
+def bridge(k: int, word: str = "", facts: slice = slice(0, 2)) -> str:
+    """A document of two facts, of which each reader is asked one; or of one of them."""
+    told = (f"Its main span is {200 + k} metres long.", f"The bridge was opened to traffic in {1800 + k} after four years of work.")
+    return f"The Arden{k} Bridge crosses the river Sel{k} near the town of Quay{k}. {word}\n\n{' '.join(told[facts])}\n"
 
 
 def answer(body: dict) -> str:
@@ -29,7 +31,8 @@ def answer(body: dict) -> str:
         good = JUNK not in shown and " Bridge crosses " in shown
         return json.dumps({"reasons": "as it reads", "informative": good, "self_contained": True, "extractable": good})
     if "personas" in wanted:
-        return json.dumps({"domain": "technology", "personas": list(READERS)})
+        readers = [reader for reader, fact in zip(READERS, FACTS, strict=True) if re.search(fact, shown)]
+        return json.dumps({"domain": "technology", "personas": readers})
     if "grounded" in wanted:
         return json.dumps({"reasons": "as it reads", "grounded": DOUBTFUL not in shown, "answer_leaks": False, "self_contained": True})
     return json.dumps(_generated(shown))
@@ -38,9 +41,7 @@ def answer(body: dict) -> str:
 def _generated(shown: str) -> dict:
     name = re.findall(r"The (Arden\d+ Bridge) crosses", shown)[-1]
     engineer = READERS[0] in shown
-    sentence = re.findall(
-        r"Its main span is \d+ metres long\." if engineer else r"The bridge was opened to traffic in \d+ after four years of work\.", shown
-    )[-1]
+    sentence = re.findall(FACTS[0] if engineer else FACTS[1], shown)[-1]
     number = re.search(r"\d+", sentence)[0]
     question = f"How many metres long is the main span of the {name}?" if engineer else f"In which year was the {name} opened to traffic?"
     return {

@@ -10,7 +10,6 @@ from jobs.handoff.plan import RunSpec, run_of
 from jobs.lake.types import spark_schema
 from schemas.bronze.replies import REPLIES
 from schemas.handoff import CONVERT_SHARD, EARLIER
-from schemas.silver.documents import DOCUMENTS
 from udfs.replies.prices import NANOS
 from udfs.store.replies import FOLDER, recorded
 
@@ -48,13 +47,13 @@ def _untaken(ctx: JobContext, spec: RunSpec) -> list[str]:
     return [str(path) for path in (*salvaged, *(path for run in runs for path in sorted((run / FOLDER).glob("*/*"))))]
 
 
-def to_ask(ctx: JobContext, known: DataFrame, ingest_id: str, audits: DataFrame | None) -> DataFrame:
-    """Items of a run: the documents of an ingest, and what the checker is audited by, each with what is known about it."""
+def to_ask(documents: DataFrame, known: DataFrame, audits: DataFrame | None) -> DataFrame:
+    """Items of a run: documents, and what the checker is audited by, each with what is known about it."""
     from pyspark.sql import functions as F
 
     earlier = known.groupBy("doc_id").agg(F.array_sort(F.collect_list(F.struct(*EARLIER_NAMES))).alias("earlier"))
     names = [name for name in CONVERT_SHARD.names if name != "earlier"]
-    asked = ctx.read(DOCUMENTS, ingest_id).withColumn("audit", F.lit(None).cast("string")).select(*names)
+    asked = documents.withColumn("audit", F.lit(None).cast("string")).select(*names)
     everything = asked if audits is None else asked.unionByName(audits)
     none = F.array().cast(spark_schema(CONVERT_SHARD)["earlier"].dataType)
     return everything.join(earlier, "doc_id", "left").select(*names, F.coalesce("earlier", none).alias("earlier"))

@@ -35,20 +35,26 @@ class Conversion:
         """Whether a model is asked, stage by stage."""
         return self.engine != "extractive"
 
-    def run_spec(self, ingest_id: str, documents: str, convert: Convert) -> RunSpec:
+    @property
+    def first_stage(self) -> str:
+        """The stage that every document comes to."""
+        return "filter" if self.chained else "extract"
+
+    def run_spec(self, ingest_id: str, documents: str, convert: Convert, asked: str = "") -> RunSpec:
         """The hand-off run of one ingest.
 
         Args:
             ingest_id: the ingest.
             documents: fingerprint of its slice of silver.documents.
             convert: settings; a raised budget is another run, which carries what was paid for.
+            asked: names the documents that are asked about; empty for all of them.
         """
         budget = [convert.budget] if self.chained and convert.budget else []
         audit = [convert.audit, convert.audit_share] if self.chained and convert.audit else []
         return RunSpec(
             program="convert",
             engine=self.engine,
-            fingerprint=content_id("convert", ingest_id, documents, *self.identity, *budget, *audit),
+            fingerprint=content_id("convert", ingest_id, documents, *self.identity, *budget, *audit, *([asked] if asked else [])),
             shard_size=convert.docs_per_shard,
             settings=self.settings,
         )

@@ -24,9 +24,10 @@ from schemas.bronze.rollouts import ROLLOUTS
 from schemas.gold.prompts import PROMPTS
 from schemas.gold.round_plan import ROUND_PLAN
 from schemas.gold.tasks import TASKS
-from schemas.ids import canonical_json, content_id, seed_from
+from schemas.ids import content_id, seed_from
 from schemas.silver.documents import DOCUMENTS
 from schemas.silver.qa import QA
+from schemas.table import TIMESTAMP
 from tests.conftest import NOW
 from udfs.reader.checkpoint import base_checkpoint
 from udfs.store.run import HandoffRun
@@ -43,11 +44,11 @@ def fill(ctx, table, slice_, rows, job="seed", tag=""):
     """A slice as an earlier job would have written it; missing columns get a plain value of their type."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    plain = {pa.string(): "", pa.int32(): 1, pa.int64(): 0, pa.float64(): 0.0}
+    plain = {pa.string(): "", pa.int32(): 1, pa.int64(): 0, pa.float64(): 0.0, TIMESTAMP: NOW}
     made = [{f.name: row.get(f.name, None if f.nullable else plain.get(f.type, [])) for f in table.schema} for row in rows]
     schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=False)
     with ctx.open(
-        f"{job}.{table.name}", f"slice={slice_}", reads={}, writes={table: slice_}, settings=[tag, sorted(map(canonical_json, made))]
+        f"{job}.{table.name}", f"slice={slice_}", reads={}, writes={table: slice_}, settings=[tag, sorted(map(str, made))]
     ) as run:
         run.write(table, lambda: ctx.spark.createDataFrame([tuple(row[name] for name in table.schema.names) for row in made], schema))
 
