@@ -10,13 +10,17 @@ import pytest
 from gpu_workers.engines.engine import Request, Sampling
 from gpu_workers.engines.options import EngineOptions
 from gpu_workers.engines.vllm import VllmEngine, VllmOptions
+from gpu_workers.programs.chain import ChainProgram
 from gpu_workers.programs.host import Host
 from gpu_workers.programs.judge import JudgeProgram
 from gpu_workers.programs.program import Origin
 from gpu_workers.programs.registry import utc_now
-from schemas.handoff import JUDGE_SHARD
+from schemas.handoff import CONVERT_SHARD, JUDGE_SHARD
 from tests.engine_runs import lay_run
+from tests.faults.handoff_runs import convert_item
 from tests.vllm.models import smollm2
+from udfs.conversion.recipe import Recipe
+from udfs.replies.outcomes import Pricing, outcome
 
 #: float32 over thirty layers, decode beside one pass over the whole text.
 FLOAT32 = 5e-3
@@ -25,7 +29,7 @@ QUESTION = ({"role": "user", "content": "What is the capital of France? Answer i
 
 @pytest.fixture(scope="module")
 def host():
-    options = VllmOptions(in_flight=16, max_model_len=1024, kv_cache_gib=0.5, enforce_eager=True, dtype="float32")
+    options = VllmOptions(in_flight=16, max_model_len=2560, kv_cache_gib=0.5, enforce_eager=True, dtype="float32")
     made = Host(VllmEngine(options, str(smollm2())), EngineOptions(in_flight=16), 60.0)
     yield made
     made.close()
@@ -76,3 +80,21 @@ def test_as_a_judge_it_answers_in_the_asked_for_form_in_both_orders(host, tmp_pa
         # A constraint does not save from truncation: a reply that was cut is an invalid verdict, any other one is whole.
         cut = json.loads(row["raw"])["finish_reason"] == "length"
         assert (row["verdict"] == "invalid") == cut
+
+
+def test_the_chain_of_conversion_runs_on_it_and_every_reply_is_as_its_schema_wants(host, tmp_path):
+    """What a model of this size asks is poor; that each stage's structured output can be read is the point."""
+    drawn = {"max_tokens": 300, "temperature": 0.7}
+    recipe = Recipe.from_settings({"max_personas": 1, "n_fewshots": 0, "max_chars": 600, "generate": drawn})
+    models = {stage: ["smollm2", ""] for stage in ("filter", "identify", "generate", "check")}
+    settings = {"model": "smollm2", "models": models, "recipe": recipe.to_settings(), "prices": {}}
+    item = convert_item(1, "The Golden Gate Bridge was opened to traffic in May 1937. Its main span is 1280 metres long.", title=None)
+    run = lay_run(tmp_path, "convert", "vllm", {"s0": [item]}, CONVERT_SHARD, settings, round=None, policy_id=None)
+    [finished] = ChainProgram(run, host, utc_now).generate([item], Origin("w", 1, "s0"), lambda _: None)
+    assert finished.rows[0]["stage"] == "filter"
+    assert {(row["failure_class"], row["reask"]) for row in finished.rows} == {(None, 0)}
+    assert all(row["prompt_tokens"] > 100 and row["completion_tokens"] > 0 for row in finished.rows)
+    _, states = outcome({**item, "cluster_id": "c", "split": "train", "replies": finished.rows}, Pricing(recipe))
+    print("\n" + "; ".join(f"{state['stage']} {state['state']}: {state['reason']}" for state in states))
+    assert {state["state"] for state in states} <= {"passed", "rejected"}
+    assert sum(state["draws"] for state in states) == len(finished.rows)
