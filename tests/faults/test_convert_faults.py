@@ -69,7 +69,14 @@ def undisturbed(tmp_path_factory):
     return told(committed_rows(run))
 
 
-@pytest.mark.parametrize("instant", ["reply_received:20", "reply_recorded:20", "part_flushed:2", "before_commit", "after_commit"])
+#: What the suite tries, and what `make soak` tries as well.
+INSTANTS = [
+    "reply_received:20",
+    *(pytest.param(name, marks=pytest.mark.soak) for name in ("reply_recorded:20", "part_flushed:2", "before_commit", "after_commit")),
+]
+
+
+@pytest.mark.parametrize("instant", INSTANTS)
 def test_a_worker_killed_at_an_instant_costs_at_most_what_was_in_flight(tmp_path, undisturbed, instant):
     with StubServer(says=chain_model.answer, delay=0.005) as server:
         run = lay(tmp_path)
@@ -80,13 +87,14 @@ def test_a_worker_killed_at_an_instant_costs_at_most_what_was_in_flight(tmp_path
     assert 0 <= repeated <= IN_FLIGHT
 
 
-def test_random_deaths_on_a_server_that_misbehaves_cost_at_most_what_was_in_flight_at_each(tmp_path, undisturbed):
+@pytest.mark.parametrize("killed", [3, pytest.param(20, marks=pytest.mark.soak)])
+def test_random_deaths_on_a_server_that_misbehaves_cost_at_most_what_was_in_flight_at_each(tmp_path, undisturbed, killed):
     """Deaths at moments of the clock; a reply that the server cut, withheld or refused was not paid for and is not counted."""
     draw = random.Random(7)
     conducts = ["ok"] * 12 + ["429:0.01", "500", "cut", "garbage", "reset", "late"]
     with StubServer(lambda n, _: conducts[n % len(conducts)], says=chain_model.answer, delay=0.01) as server:
         run, deaths = lay(tmp_path), 0
-        while deaths < 5:
+        while deaths < killed:
             process = start(run, *options(server), worker_id=f"w{deaths}")
             before = sum(server.answered.values())
             deadline = time.monotonic() + 20

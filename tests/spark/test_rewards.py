@@ -57,7 +57,7 @@ def found(spark, empty_lake, tmp_path_factory):
                 "policy_id": "next",
             }
             again.append(filled(RESCORED, round=ROUND, policy_version=4, log_probs=now, temperature=1.0, logprobs_mode="processed", **said))
-    fill(ctx, RESCORED, ROUND, again)
+    fill(ctx, RESCORED, "logprobs", again)
     settings = load_config(overrides=["reward.format_penalty=0.5", 'reward.alignment="range"']).reward
     return read_rewards(workspace, ROUND, settings), len(delivered)
 
