@@ -208,11 +208,11 @@ def test_an_episode_whose_sandbox_is_killed_begins_again_with_the_same_seeds_and
 
 
 def test_a_sandbox_killed_in_the_middle_of_a_call_is_the_environments_failure(stage):
-    made = stage([item("task")], {"task": [call("python", code="import time; time.sleep(1.5); 7"), "end"]})
+    made = stage([item("task")], {"task": [call("python", code="import time; time.sleep(0.8); 7"), "end"]})
 
     def kill():
         if eventually(lambda: len(made.supervisors()) == 1 and len(made.engine.requests) == 1):
-            time.sleep(0.5)
+            time.sleep(0.3)
             os.kill(made.supervisors()[0], signal.SIGKILL)
 
     killer = threading.Thread(target=kill)

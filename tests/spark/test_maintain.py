@@ -176,7 +176,7 @@ maintain.run(ctx)
 @pytest.mark.parametrize(
     "instant",
     [
-        "maintain/compacted/silver.trajectories",
+        pytest.param("maintain/compacted/silver.trajectories", marks=pytest.mark.soak),
         "maintain/removed/silver.trajectories",
         pytest.param("maintain/run_unplanned", marks=pytest.mark.soak),
     ],

@@ -218,8 +218,8 @@ takedown.run(ctx, Selector(licence=("all rights",)), reason="r", purge=True)
     "instant",
     [
         "takedown/erased/bronze.replies",
-        "takedown/removed/gold.prompts",
-        # a minute each: these two with `make soak`
+        # a minute each: these three with `make soak`
+        pytest.param("takedown/removed/gold.prompts", marks=pytest.mark.soak),
         pytest.param("takedown/run_unplanned", marks=pytest.mark.soak),
         pytest.param("takedown/purged", marks=pytest.mark.soak),
     ],

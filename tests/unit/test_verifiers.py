@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from schemas.contract import AnswerContract
 from udfs.sandbox.sandbox import SandboxUnavailableError
+from udfs.verifiers import grade_chunk, worker
 from udfs.verifiers import pool as pools
-from udfs.verifiers import worker
 from udfs.verifiers.chunks import Chunk, Tally
 from udfs.verifiers.lines import read_line
 from udfs.verifiers.pool import GradingFailedError, Pool
@@ -278,7 +278,7 @@ def rows_of(count):
 def graded(pool, source):
     tally, lines = Tally(), []
     for payload, counts in pool.grade(source):
-        tally.add(counts)
+        tally.add(Tally.of(counts))
         lines += map(json.loads, payload.splitlines())
     return lines, tally
 
@@ -375,10 +375,10 @@ def test_code_without_a_sandbox_ends_the_grading_with_the_reason(monkeypatch):
         def put(self, row, seconds):
             pass
 
-    table = {**TABLE, "code": replace(TABLE["code"], run=refuse)}
+    monkeypatch.setattr(grade_chunk, "verifiers", lambda **_: {**TABLE, "code": replace(TABLE["code"], run=refuse)})
     row = {"verifier": "code", "tests": {"kind": "stdin", "inputs": ["1"], "outputs": ["1"]}, "answer": "pass"}
-    head = {"form": "lines", "places": [1], "faults": {}, "lost": {}}
-    said = worker._answer(head, json.dumps(row).encode(), table, SETTINGS, Idle())
+    head = {"form": "lines", "places": [1], "faults": {}, "lost": {}, "notes": []}
+    said = worker._answer(head, json.dumps(row).encode(), grade_chunk.start(SETTINGS), Idle())
     assert said == ({"refused": "no sandbox here", "exit_code": 2}, b"")
     monkeypatch.setattr(pools.GradingProcess, "receive", lambda _self: said)
     with Pool(1, SETTINGS) as pool, pytest.raises(GradingFailedError, match="no sandbox here") as caught:
