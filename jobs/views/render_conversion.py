@@ -28,9 +28,9 @@ def render_conversion(costs: ConversionCosts) -> RenderableType:
         grid.add_column(name, justify="left" if name in ("stage", "domain", "persona") else "right")
     for stage in costs.stages:
         grid.add_row(*_line(stage, by_persona=by_persona))
-    counted = (("candidate", costs.candidates), ("admitted task", costs.admitted), ("task in the capability band", costs.in_band))
-    told = [f"{count:,} {what}s" + ("" if (price := costs.per(count)) is None else f", {price:.6g} each") for what, count in counted]
-    return Group(grid, Text(f"paid {costs.price:.6g}: {'; '.join(told)}".replace("bands", "band")))
+    counted = (("candidates", costs.candidates), ("admitted tasks", costs.admitted), ("tasks in the capability band", costs.in_band))
+    told = [f"{count:,} {what}" + ("" if (price := costs.per(count)) is None else f", {price:.6g} each") for what, count in counted]
+    return Group(grid, Text(f"paid {costs.price:.6g}: {'; '.join(told)}"))
 
 
 def _line(stage: StageCost, *, by_persona: bool) -> list[Text]:
