@@ -81,8 +81,7 @@ def run(ctx: JobContext, ingest_id: str) -> JobReport:
 
 def earlier_ingests(ctx: JobContext, ingest_id: str) -> list[str]:
     """Ingests with documents that came before this one, in their order; one that is run again keeps its place."""
-    commits = ctx.lake.commits(RECEIVED)
-    ordered = list(dict.fromkeys(commit.slice for commit in reversed(commits)))
+    ordered = ctx.lake.order(RECEIVED)
     filled = {name for name, commit in ctx.lake.slices(RECEIVED).items() if commit.rows > 0}
     place = ordered.index(ingest_id) if ingest_id in ordered else len(ordered)
     return [name for name in ordered[:place] if name in filled]

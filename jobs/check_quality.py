@@ -177,8 +177,7 @@ def _about_judges(ctx: JobContext) -> list[dict[str, Any]]:
     """Alerts about the models that check converted questions: a bad checker spoils every round that its tasks are in."""
     check = ctx.config.check
     audits = ctx.lake.dataset(JUDGE_AUDITS).to_table().to_pylist()
-    order = list(dict.fromkeys(commit.slice for commit in reversed(ctx.lake.commits(DOCUMENTS))))
-    found = judge_alerts(audits, order, min_recall=check.min_judge_recall, min_pass_rate=check.min_judge_pass_rate)
+    found = judge_alerts(audits, ctx.lake.order(DOCUMENTS), min_recall=check.min_judge_recall, min_pass_rate=check.min_judge_pass_rate)
     return [{**alert, "severity": check.judge_alerts} for alert in found]
 
 

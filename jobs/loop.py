@@ -47,14 +47,10 @@ def ingests(ctx: JobContext) -> list[str]:
     Raises:
         MissingInputError: there is none.
     """
-    found = [commit for commit in ctx.lake.slices(DOCUMENTS).values() if commit.rows > 0]
-    if not found:
+    filled = {name for name, commit in ctx.lake.slices(DOCUMENTS).items() if commit.rows > 0}
+    if not filled:
         raise MissingInputError.from_slice("bronze.documents", "any ingest", "verilake ingest PATH...")
-    first: dict[str, int] = {}
-    for commit in reversed(ctx.lake.commits(DOCUMENTS)):
-        # An ingest's first commit decides; a restated one keeps its place.
-        first.setdefault(commit.slice, commit.version)
-    return sorted((commit.slice for commit in found), key=lambda ident: first[ident])
+    return [name for name in ctx.lake.order(DOCUMENTS) if name in filled]
 
 
 def corpus_stations(ctx: JobContext, ingest_id: str) -> list[Station]:

@@ -12,8 +12,7 @@ def earlier_ingests(lake: Lake, ingest_id: str) -> list[str]:
 
     Ingests without a document (all of theirs were there before) and added tasks are left out: nothing of them is ever curated.
     """
-    commits = lake.commits(BRONZE)
-    order = list(dict.fromkeys(commit.slice for commit in reversed(commits)))
+    order = lake.order(BRONZE)
     if ingest_id not in order:
         return []
     held, added = lake.slices(BRONZE), added_ingests(lake)

@@ -87,8 +87,7 @@ def settings_of(conf: Ingest) -> dict[str, Any]:
 
 def ordinal_of(lake: Lake, ingest_id: str) -> int:
     """1 + the number of ingests before this one; an ingest that is run again keeps its place."""
-    oldest_first = [commit.slice for commit in reversed(lake.commits(DOCUMENTS))]
-    ordered = list(dict.fromkeys(oldest_first))
+    ordered = lake.order(DOCUMENTS)
     return 1 + (ordered.index(ingest_id) if ingest_id in ordered else len(ordered))
 
 

@@ -91,6 +91,10 @@ class Lake:
         """All commits of verilake's writer, newest first; empty where the table does not exist yet."""
         return [commit for version, info, meta in self._log(table) if (commit := _parse(table.name, version, info, meta)) is not None]
 
+    def order(self, table: Table) -> list[str]:
+        """Slices in the order of their first commits: one that is written again keeps its place."""
+        return list(dict.fromkeys(commit.slice for commit in reversed(self.commits(table))))
+
     def slices(self, table: Table) -> dict[str, SliceCommit]:
         """Slice -> its newest commit, in order of the slices; ``rows`` without what a takedown has purged since.
 

@@ -147,9 +147,8 @@ def _ingests(reader: LakeReader, slices: dict[str, dict[str, SliceCommit]]) -> l
         {row["ingest_id"]: int(row["n"]) for row in reader.select(f"SELECT ingest_id, count(*) AS n FROM {alias(t)} GROUP BY ingest_id", t)}
         for t in (DOCUMENTS, REJECTS)
     )
-    order = dict.fromkeys(commit.slice for commit in reversed(reader.lake.commits(DOCUMENTS)))
     out = []
-    for seq, ident in enumerate(order, start=1):
+    for seq, ident in enumerate(reader.lake.order(DOCUMENTS), start=1):
         held = documents.get(ident, 0)
         waiting = tuple(verb for verb, table in INGEST_STATIONS if ident not in slices[table.name]) if held else ()
         out.append(IngestStatus(ident, seq, held, rejects.get(ident, 0), _time(slices[DOCUMENTS.name][ident]), waiting))
