@@ -6,12 +6,10 @@ rewards counts what several runs said under one id once. A pair is asked about i
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from jobs.context import JobContext, JobReport, JobRun
 from jobs.handoff.commits import collect, delivered
 from jobs.handoff.plan import RunSpec, open_run
-from jobs.handoff.policies import NoCheckpointError
+from jobs.handoff.policies import checkpoint_sha256
 from jobs.judging.answers import answers, considered, items
 from jobs.judging.figures import asked_about, figures
 from jobs.lake.errors import MissingInputError
@@ -21,7 +19,6 @@ from schemas.conf_rounds import Judge, JudgementKind
 from schemas.errors import VerilakeError
 from schemas.ids import content_id, seed_from
 from schemas.silver.trajectories import TRAJECTORIES
-from udfs.export.files import tree_sha256
 from udfs.judging.choose import Asking
 from udfs.judging.prompts import template_of
 
@@ -77,9 +74,7 @@ def judge_identity(judge: Judge) -> str:
         raise NoJudgeError.from_engine(judge.engine)
     if judge.engine == "openai":
         return judge.model
-    if not (Path(judge.model) / "config.json").is_file():
-        raise NoCheckpointError.from_folder(judge.model, "judge.model")
-    return content_id("policy", tree_sha256(Path(judge.model)))
+    return content_id("policy", checkpoint_sha256(judge.model, "judge.model"))
 
 
 def _asking(ctx: JobContext, round_no: int, kind: JudgementKind) -> Asking:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from jobs.handoff.plan import RunSpec
-from jobs.handoff.policies import NoCheckpointError
+from jobs.handoff.policies import checkpoint_sha256, is_checkpoint
 from schemas.conf_convert import STAGES, Chain, Convert
 from schemas.ids import content_id
 from udfs.conversion.recipe import Recipe
-from udfs.export.files import tree_sha256
 from udfs.extract import VERSION
 from udfs.replies.request import OUTPUT_SCHEMA, template_of
 
@@ -72,8 +70,10 @@ def conversion_of(convert: Convert) -> Conversion:
         settings = {"engine_version": VERSION, "template": template, "max_items": convert.max_items_per_document}
         return Conversion(convert.engine, settings, (template, OUTPUT_SCHEMA))
     recipe = _recipe(convert.chain)
-    models = {stage: _named(convert.engine, convert.model_of(stage)) for stage in STAGES}
-    prices = {models[stage][0]: convert.prices[convert.model_of(stage)] for stage in STAGES if convert.model_of(stage) in convert.prices}
+    # Each model once: naming a checkpoint reads all of it.
+    named = {model: _named(convert.engine, model) for model in sorted({convert.model_of(stage) for stage in STAGES})}
+    prices = {name: convert.prices[model] for model, (name, _) in named.items() if model in convert.prices}
+    models = {stage: named[convert.model_of(stage)] for stage in STAGES}
     settings = {
         "model": convert.model,
         "models": models,
@@ -91,10 +91,7 @@ def _recipe(chain: Chain) -> Recipe:
 
 def _named(engine: str, model: str) -> tuple[str, str]:
     """Name of a model, and what names its weights: the bytes of a checkpoint; nothing where a server keeps them."""
-    folder = Path(model)
-    if (folder / "config.json").is_file() and engine in ("vllm", "replay"):
-        digest = tree_sha256(folder)
+    if engine == "vllm" or (engine == "replay" and is_checkpoint(model)):
+        digest = checkpoint_sha256(model, "convert.model")
         return f"weights-{digest[:16]}", digest
-    if engine == "vllm":
-        raise NoCheckpointError.from_folder(model)
     return model, ""

@@ -46,9 +46,29 @@ class NoCheckpointError(VerilakeError):
     exit_code = 2
 
     @classmethod
-    def from_folder(cls, folder: str, key: str = "rollout.model") -> NoCheckpointError:
+    def from_folder(cls, folder: str, key: str) -> NoCheckpointError:
         """Which, by which key of the configuration, and what it lacks."""
         return cls(f"{key} = {folder}: no directory with a config.json. Name a checkpoint in Hugging Face's layout.")
+
+
+def checkpoint_sha256(model: str, key: str) -> str:
+    """What names the weights of a checkpoint: the digest of its files.
+
+    Args:
+        model: its directory.
+        key: of the configuration that names it.
+
+    Raises:
+        NoCheckpointError: there is none.
+    """
+    if not is_checkpoint(model):
+        raise NoCheckpointError.from_folder(model, key)
+    return tree_sha256(Path(model))
+
+
+def is_checkpoint(model: str) -> bool:
+    """Whether a name is the directory of a checkpoint."""
+    return (Path(model) / "config.json").is_file()
 
 
 def current_policy(ctx: JobContext) -> str:
@@ -77,11 +97,7 @@ def find_policy(ctx: JobContext, policy_id: str) -> Policy:
 def _lay_model(ctx: JobContext) -> Policy:
     """Keep what the configuration names as a policy; weights met for the first time get the next ordinal."""
     rollout, folder = ctx.config.rollout, ctx.workspace.policies_root
-    sha256 = None
-    if rollout.engine == "vllm":
-        if not (Path(rollout.model) / "config.json").is_file():
-            raise NoCheckpointError.from_folder(rollout.model)
-        sha256 = tree_sha256(Path(rollout.model))
+    sha256 = checkpoint_sha256(rollout.model, "rollout.model") if rollout.engine == "vllm" else None
     policy_id = content_id("policy", sha256 or rollout.model)
     held = [Policy.model_validate_json(path.read_bytes()) for path in folder.glob(f"*/{POLICY_FILE}")]
     version = 1 + max((policy.policy_version for policy in held), default=-1)
