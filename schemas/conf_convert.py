@@ -4,18 +4,38 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, get_args
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from schemas.conf_section import Count, Positive, Section, Share
 from schemas.contract import AnswerType
 
+#: Where a document goes that fits no other domain.
+OTHER = "other"
+Domain = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{1,39}$")]
 #: Stages that ask a model.
 STAGES = ("filter", "identify", "generate", "check")
 Money = Annotated[float, Field(ge=0.0)]
 
 
+def checked_domains(domains: tuple[str, ...]) -> tuple[str, ...]:
+    """The names a document's domain is chosen from.
+
+    Raises:
+        ValueError: fewer than ten, one twice, or without a place for what fits nowhere.
+    """
+    if OTHER not in domains or len(set(domains)) != len(domains) or len(domains) < 10:
+        raise ValueError(f"ten domains or more, each once, {OTHER!r} among them, got {list(domains)}")
+    return domains
+
+
 class TokenPrice(Section):
-    """Money for a million tokens of a model."""
+    """Money for a million tokens of a model.
+
+    Attributes:
+        prompt: of the prompt.
+        completion: of what was drawn.
+        cached: of the part of the prompt that came from a cache of prefixes; None: as the rest of it.
+    """
 
     prompt: Money
     completion: Money
@@ -25,18 +45,17 @@ class TokenPrice(Section):
 class Chain(Section):
     """What the chain of a model's conversion asks; :class:`udfs.conversion.recipe.Recipe` says the rest."""
 
-    domains: tuple[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{1,39}$")], ...]
+    domains: tuple[Domain, ...]
     max_personas: Annotated[int, Field(ge=1, le=16)]
     n_fewshots: Annotated[int, Field(ge=0, le=8)]
     max_chars: Annotated[int, Field(ge=200, le=1_000_000)]
     temperature: Annotated[float, Field(ge=0.0, le=2.0)]
     max_tokens: Annotated[int, Field(ge=16, le=65_536)]
 
-    @model_validator(mode="after")
-    def _domains_are_sound(self) -> Chain:
-        if self.domains and ("other" not in self.domains or len(set(self.domains)) != len(self.domains) or len(self.domains) < 10):
-            raise ValueError(f"domains: ten or more, each once, 'other' among them, got {list(self.domains)}")
-        return self
+    @field_validator("domains")
+    @classmethod
+    def _domains_are_sound(cls, domains: tuple[str, ...]) -> tuple[str, ...]:
+        return checked_domains(domains) if domains else domains  # none: the recipe's own
 
 
 class Quotas(Section):

@@ -12,6 +12,7 @@ from schemas.silver.conversions import CONVERSIONS
 from schemas.silver.qa import QA
 from schemas.silver.qa_verdicts import QA_VERDICTS
 from schemas.silver.task_stats import TASK_STATS
+from udfs.replies.prices import NANOS
 
 #: Stages in their order; ``extract`` is the whole of an engine by rules.
 STAGES = ("extract", "filter", "identify", "generate", "evidence", "check")
@@ -125,7 +126,7 @@ def _stages(reader: LakeReader, where: str, *, by_persona: bool) -> list[StageCo
             prompt_tokens=sum(row["prompt_tokens"] for row in rows),
             cached_tokens=sum(row["cached_tokens"] for row in rows),
             completion_tokens=sum(row["completion_tokens"] for row in rows),
-            price=sum(row["price_nanos"] for row in rows) / 1e9,
+            price=sum(row["price_nanos"] for row in rows) / NANOS,
         )
         for (stage, domain, name), rows in found.items()
     ]

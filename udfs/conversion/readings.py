@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
+from schemas.conf_convert import OTHER
 from udfs.conversion.escapes import has_controls, restored
 from udfs.conversion.fewshots import FIELDS
-from udfs.conversion.recipe import OTHER, Recipe
+from udfs.conversion.recipe import Recipe
 from udfs.extract.candidate import one_line
 from udfs.replies.strict import read_object
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from schemas.conf_convert import OTHER, Domain, checked_domains
 from schemas.errors import VerilakeError, wrong_fields
 from schemas.ids import content_id
 from udfs.conversion.fewshots import fewshots_hash
@@ -22,14 +23,10 @@ TEMPLATES = {
     "generate": "convert_generate",
     "check": "convert_check",
 }
-#: Where a document goes that fits no other domain.
-OTHER = "other"
 DOMAINS = (
     "mathematics", "natural_science", "technology", "programming", "medicine", "social_science", "history", "politics_and_law", "economics",
     "arts_and_culture", "geography_and_travel", "education", "everyday_life", OTHER,
 )  # fmt: skip
-
-_Domain = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{1,39}$")]
 
 
 class RecipeError(VerilakeError):
@@ -73,7 +70,7 @@ class Recipe(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    domains: tuple[_Domain, ...] = DOMAINS
+    domains: tuple[Domain, ...] = DOMAINS
     max_personas: int = Field(default=3, ge=1, le=16)
     n_fewshots: int = Field(default=2, ge=0, le=8)
     max_chars: int = Field(default=8000, ge=200, le=1_000_000)
@@ -86,10 +83,7 @@ class Recipe(BaseModel):
     @field_validator("domains")
     @classmethod
     def _domains_are_sound(cls, domains: tuple[str, ...]) -> tuple[str, ...]:
-        if OTHER not in domains or len(set(domains)) != len(domains) or len(domains) < 10:
-            msg = f"ten domains or more, each once, {OTHER!r} among them"
-            raise ValueError(msg)
-        return domains
+        return checked_domains(domains)
 
     @field_validator("versions")
     @classmethod

@@ -6,25 +6,13 @@ from collections.abc import Mapping
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from schemas.conf_convert import TokenPrice
 
 NANOS = 10**9
 
 
-class Price(BaseModel):
-    """Money for a million tokens.
-
-    Attributes:
-        prompt: of the prompt.
-        cached: of the part of the prompt that came from a cache of prefixes; None: as the rest of it.
-        completion: of what was drawn.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    prompt: float = Field(ge=0.0)
-    cached: float | None = Field(default=None, ge=0.0)
-    completion: float = Field(ge=0.0)
+class Price(TokenPrice):
+    """A price as configured, with what calls cost by it."""
 
     def nanos(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> int:
         """Cost of a call, 10^-9 of the currency, half to even: the same on every machine."""
