@@ -17,7 +17,7 @@ from gpu_workers.inflight import Group
 from gpu_workers.ledger import ReplyLedger
 from gpu_workers.programs.host import Host
 from gpu_workers.programs.program import ITEM_ERRORS, Begun, Clock, Finished, Item, Origin, Row, failure_class_of
-from gpu_workers.programs.replies import document_of, known_of, reply_row
+from gpu_workers.programs.replies import document_of, draws_of, known_of, reply_row
 from schemas.handoff import RunPlan
 from schemas.ids import content_id, seed_from
 from udfs.conversion.ask import FAILED, UNASKED, Ask, Chain, Reply
@@ -45,13 +45,10 @@ class Recorded:
 
     def find(self, ask: Ask, call: str) -> tuple[Row | None, int]:
         """The first draw of a call that has a reply, None where there is none; and the ordinal of the next draw."""
-        draw = 0
-        while (row := self._known.get(request_of(call, draw))) is not None:
+        draws = draws_of(self._known, partial(request_of, call))
+        for row in draws:
             self.add(ask, row)
-            if row["reply"] is not None:
-                return row, draw
-            draw += 1
-        return None, draw
+        return (draws[-1] if draws and draws[-1]["reply"] is not None else None), len(draws)
 
     def add(self, ask: Ask, row: Row) -> None:
         """Note a reply, or a failure, as met at this place of the chain."""
@@ -78,17 +75,19 @@ class ChainProgram:
         # By stage: the name by which the server knows the model, and what names its weights.
         self._models: dict[str, tuple[str, str]] = {stage: (name, revision) for stage, (name, revision) in settings["models"].items()}
         self._prices = prices_of(settings.get("prices"))
-        self._budget: Budget | None = None
-        self._free: asyncio.Semaphore | None = None
+        self._budget = Budget(run.store)
+        # A place for each draw that the engine is given at once.
+        self._places = asyncio.Semaphore(host.inflight.limit if host is not None else 1)
         self._ledgers: tuple[Origin, ReplyLedger] | None = None
 
     def generate(self, items: Sequence[Item], origin: Origin, begun: Begun) -> Iterator[Finished]:
         """Documents as they end. Once the budget is spent the rest ends at once, each with what was paid for it."""
         with closing(self._ledger(origin)) as ledger:
             if self._host is None:
-                for item in items:
-                    begun([item["doc_id"]])
-                    yield Finished(item["doc_id"], asyncio.run(self._convert(item, origin, ledger)))
+                with asyncio.Runner() as runner:
+                    for item in items:
+                        begun([item["doc_id"]])
+                        yield Finished(item["doc_id"], runner.run(self._convert(item, origin, ledger)))
                 return
             groups = (Group(item["doc_id"], (partial(self._convert, item, origin, ledger),)) for item in items)
             for key, [rows] in self._host.inflight.run(groups, begun):
@@ -137,33 +136,21 @@ class ChainProgram:
             return FAILED
         price = self._prices.get(name, FREE)
         most = price.nanos(sum(len(m["content"].encode("utf-8", "replace")) + _WRAPPING for m in messages), ask.max_tokens)
-        if not await self._spending().reserve(most):
+        if not await self._budget.reserve(most):
             recorded.end(self._ended(item, origin, "budget"))
             return UNASKED
         request = Request(request_of(call, draw), seed_from(call, draw), _sampling(ask), messages, salt="convert", model=name)
         # A place is free again when the reply is written down: what a death costs is what holds one.
-        async with self._places(self._host):
+        async with self._places:
             made = await self._host.engine.generate(request)
             paid = _paid(made, price, most)
-            await self._spending().settle(most, paid)
+            await self._budget.settle(most, paid)
             row = self._row(ask, item, origin, made, paid / NANOS)
             row |= {"request_hash": request.key, "call_hash": call, "draw": draw, "model": f"{name}@{revision}"}
             row |= {"stage": "audit" if item["audit"] is not None else ask.stage, "ordinal": ask.ordinal, "reask": ask.reask}
             await ledger.append(row)
         recorded.add(ask, row)
         return FAILED if made.text is None else made.text
-
-    def _places(self, host: Host) -> asyncio.Semaphore:
-        """As many as the engine is given at once; made in the loop's thread, which it belongs to."""
-        if self._free is None:
-            self._free = asyncio.Semaphore(host.inflight.limit)
-        return self._free
-
-    def _spending(self) -> Budget:
-        """Made in the loop's thread, which its condition belongs to."""
-        if self._budget is None:
-            self._budget = Budget(self._run.store)
-        return self._budget
 
     def _row(self, ask: Ask, item: Item, origin: Origin, made: Generation, price: float) -> Row:
         assert self._host is not None  # noqa: S101  # only a host draws

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from gpu_workers.errors import RefusedRunError
 from gpu_workers.programs.program import ITEM_ERRORS, Begun, Clock, Finished, Item, Origin, Row, describe, failure_class_of
-from gpu_workers.programs.replies import known_of, reply_row
+from gpu_workers.programs.replies import draws_of, known_of, reply_row
 from schemas.handoff import RunPlan
 from schemas.ids import canonical_json
 from udfs.replies.request import extract_request
@@ -46,13 +47,10 @@ class ConvertProgram:
         return Finished(item["doc_id"], [self._row(item, origin, draw, failure_class=failure_class)])
 
     def _known(self, item: Item) -> tuple[Row | None, int]:
-        """The reply that an earlier run brought, None where there is none; and the ordinal of the next draw."""
-        known, draw = known_of(self._plan, item, ()), 0
-        while (row := known.get(self._request(item, draw))) is not None:
-            if row["reply"] is not None:
-                return row, draw
-            draw += 1
-        return None, draw
+        """The reply that an earlier run brought with the ordinal of its draw; None, and the next ordinal, where there is none."""
+        draws = draws_of(known_of(self._plan, item, ()), partial(self._request, item))
+        answered = bool(draws) and draws[-1]["reply"] is not None
+        return (draws[-1], len(draws) - 1) if answered else (None, len(draws))
 
     def _answer(self, item: Item, origin: Origin) -> Finished:
         earlier, draw = self._known(item)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from gpu_workers.programs.program import Clock, Item, Origin, Row
@@ -50,6 +50,21 @@ def known_of(plan: RunPlan, item: Item, recorded: Iterable[Row]) -> dict[str, Ro
     of_item = {"run_id": plan.run_id, "ingest_id": item["ingest_id"], "doc_id": item["doc_id"]}
     earlier: Iterable[Mapping[str, Any]] = item["earlier"]
     return {row["request_hash"]: row for row in (*({**of_item, **row} for row in earlier), *recorded)}
+
+
+def draws_of(known: Mapping[str, Row], request: Callable[[int], str]) -> list[Row]:
+    """The known draws of a call in their order, up to the first that has a reply: where the last one has none, the next draw is their number.
+
+    Args:
+        known: rows by request hash.
+        request: the hash of the call's draw of an ordinal.
+    """
+    draws: list[Row] = []
+    while (row := known.get(request(len(draws)))) is not None:
+        draws.append(row)
+        if row["reply"] is not None:
+            break
+    return draws
 
 
 def document_of(item: Item) -> Document:
