@@ -52,6 +52,11 @@ class Output:
         """One line about what a job did."""
         self.console.print(describe(report), markup=False)
 
+    def job(self, report: JobReport) -> None:
+        """All that a verb says that runs one job: the line, and the object of ``--json``."""
+        self.report(report)
+        self.result(report_json(report))
+
 
 def describe(report: JobReport) -> str:
     """``curate ingest=ab12...: 4182 input, kept 3012 ... (12.3 s)``."""

@@ -65,8 +65,7 @@ def ingest(
     """Read a corpus into bronze.documents; what cannot be read goes to bronze.rejects with its place and reason."""
     output = Output(as_json)
     report = _job("ingest_corpus")(open_context(workspace, conf, overrides), [str(path) for path in paths], source=source)
-    output.report(report)
-    output.result(report_json(report))
+    output.job(report)
 
 
 def _job(module: str) -> Callable[..., JobReport]:
@@ -142,8 +141,7 @@ def _round_verb(module: str) -> Callable[..., None]:
     ) -> None:  # fmt: skip
         output = Output(as_json)
         report = _job(module)(open_context(workspace, conf, overrides, restate=restate), round_no)
-        output.report(report)
-        output.result(report_json(report))
+        output.job(report)
 
     return verb
 
@@ -161,8 +159,7 @@ def plan(
 
     output, ctx = Output(as_json), open_context(workspace, conf, overrides, restate=restate)
     report = _job("plan_round")(ctx, round_no, policy_id=current_policy(ctx))
-    output.report(report)
-    output.result(report_json(report))
+    output.job(report)
 
 
 def run(

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from jobs.cli.common import HERE, ConfFlag, JsonFlag, Output, RoundFlag, SetFlag, WorkspaceFlag, open_context, report_json
+from jobs.cli.common import HERE, ConfFlag, JsonFlag, Output, RoundFlag, SetFlag, WorkspaceFlag, open_context
 from schemas.conf_rounds import JudgementKind
-
-
-class Kind(StrEnum):
-    """Kinds of judgement."""
-
-    PAIRWISE = "pairwise"
-    POINTWISE = "pointwise"
-
-
-KINDS: dict[Kind, JudgementKind] = {Kind.PAIRWISE: "pairwise", Kind.POINTWISE: "pointwise"}
 
 
 def register(app: typer.Typer) -> None:
@@ -29,7 +18,7 @@ def register(app: typer.Typer) -> None:
 
 def judge(
     round_no: RoundFlag,
-    kind: Annotated[Kind | None, typer.Option("--kind", help="Scores, or pairs in both orders; default: judge.kind.")] = None,
+    kind: Annotated[JudgementKind | None, typer.Option("--kind", help="Scores, or pairs in both orders; default: judge.kind.")] = None,
     workspace: WorkspaceFlag = HERE,
     conf: ConfFlag = None,
     overrides: SetFlag = None,
@@ -39,10 +28,8 @@ def judge(
     from jobs import judge_round
 
     output = Output(as_json)
-    wanted = None if kind is None else KINDS[kind]
-    report = judge_round.run(open_context(workspace, conf, overrides), round_no, wanted)
-    output.report(report)
-    output.result(report_json(report))
+    report = judge_round.run(open_context(workspace, conf, overrides), round_no, kind)
+    output.job(report)
 
 
 def rescore(
@@ -60,5 +47,4 @@ def rescore(
 
     output = Output(as_json)
     report = rescore_round.run(open_context(workspace, conf, overrides), round_no, policy)
-    output.report(report)
-    output.result(report_json(report))
+    output.job(report)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from jobs.cli.common import HERE, ConfFlag, JsonFlag, Output, RoundFlag, SetFlag, WorkspaceFlag, open_context, report_json
+from jobs.cli.common import HERE, ConfFlag, JsonFlag, Output, RoundFlag, SetFlag, WorkspaceFlag, open_context
 
 
 def register(app: typer.Typer) -> None:
@@ -24,5 +24,4 @@ def train(
 
     output = Output(as_json)
     report = train_policy.run(open_context(workspace, conf, overrides), round_no)
-    output.report(report)
-    output.result(report_json(report))
+    output.job(report)
